@@ -1,0 +1,142 @@
+"""Parquet and JSON: strict schemas, equal frames in equal bytes, no number that is none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandera.polars as pa
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from remeasure.errors import DataError
+from remeasure.store.frames import read_frame, read_json, write_frame, write_json
+
+SHARES = pa.DataFrameSchema(
+    {
+        "coin": pa.Column(pl.String),
+        "share": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
+        "n": pa.Column(pl.Int64, nullable=True),
+    },
+    name="shares",
+)
+
+
+class SharesModel(pa.DataFrameModel):
+    coin: str
+    share: float = pa.Field(ge=0, le=1)
+    n: int = pa.Field(nullable=True)
+
+
+def frame() -> pl.DataFrame:
+    return pl.DataFrame({"coin": ["BTC", "ETH"], "share": [0.25, 0.5], "n": [7, None]})
+
+
+@pytest.mark.parametrize("schema", [SHARES, SharesModel])
+def test_a_frame_comes_back_as_it_was(tmp_path: Path, schema: object) -> None:
+    write_frame(frame(), tmp_path / "f.parquet", schema)  # type: ignore[arg-type]
+    assert read_frame(tmp_path / "f.parquet", schema).equals(frame())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("schema", [SHARES, SharesModel])
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        (frame().with_columns(share=pl.lit(1.5)), ("column share", "1.5")),
+        (frame().with_columns(share=pl.lit(None, pl.Float64)), ("column share", "null")),
+        (frame().with_columns(share=pl.lit(1)), ("share", "Int")),
+        (frame().with_columns(extra=1), ("extra",)),
+        (frame().drop("n"), ("n",)),
+        (frame().select("share", "coin", "n"), ("order",)),
+    ],
+)
+def test_a_broken_schema_is_named_and_nothing_is_written(
+    tmp_path: Path, schema: object, wrong: pl.DataFrame, named: tuple[str, ...]
+) -> None:
+    with pytest.raises(DataError) as caught:
+        write_frame(wrong, tmp_path / "f.parquet", schema)  # type: ignore[arg-type]
+    for word in (*named, "hares"):
+        assert word in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_equal_frames_give_equal_bytes(tmp_path: Path) -> None:
+    n = 150_000
+    values = np.random.default_rng(1).normal(size=n)
+    schema = pa.DataFrameSchema({"x": pa.Column(pl.Float64)}, name="x")
+    whole = pl.DataFrame({"x": values})
+    pieces = pl.concat([whole[:1000], whole[1000:50_000], whole[50_000:]], rechunk=False)
+    assert pieces.n_chunks() == 3
+    sliced = pl.DataFrame({"x": np.concatenate([[0.0], values])})[1:]
+    for name, each in (("a", whole), ("b", pieces), ("c", sliced)):
+        write_frame(each, tmp_path / name, schema)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "c").read_bytes()
+
+
+def test_reading_what_is_not_there_or_no_parquet(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no such table"):
+        read_frame(tmp_path / "f.parquet")
+    (tmp_path / "f.parquet").write_bytes(b"no parquet")
+    with pytest.raises(DataError, match="cannot be read"):
+        read_frame(tmp_path / "f.parquet")
+    write_frame(frame(), tmp_path / "g.parquet", SHARES)
+    with pytest.raises(DataError, match="column"):
+        read_frame(tmp_path / "g.parquet", pa.DataFrameSchema({"coin": pa.Column(pl.String)}))
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.recursive(
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=10,
+    )
+)
+def test_json_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFactory, value: object) -> None:
+    path = tmp_path_factory.getbasetemp() / "v.json"
+    write_json(value, path)
+    assert read_json(path) == value
+
+
+def test_json_is_sorted_short_and_takes_numpy(tmp_path: Path) -> None:
+    path = tmp_path / "v.json"
+    write_json({"b": np.float64(0.1), "a": np.arange(2), "c": {"z": np.int64(3), "y": ()}}, path)
+    assert path.read_text() == (
+        '{\n  "a": [\n    0,\n    1\n  ],\n  "b": 0.1,\n'
+        '  "c": {\n    "y": [],\n    "z": 3\n  }\n}\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        ({"a": [1.0, float("nan")]}, r"\$\.a\[1\]"),
+        ({"a": {"b": np.float64("inf")}}, r"\$\.a\.b"),
+        ({"a": b"bytes"}, r"\$\.a"),
+        ({1: "x", "1": "y"}, r"at \$ "),
+        (object(), r"at \$ "),
+    ],
+)
+def test_json_refuses_what_is_no_number_and_names_its_place(
+    tmp_path: Path, value: object, place: str
+) -> None:
+    with pytest.raises(DataError, match=place):
+        write_json(value, tmp_path / "v.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_reading_json_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no such file"):
+        read_json(tmp_path / "v.json")
+    (tmp_path / "v.json").write_text("{")
+    with pytest.raises(DataError, match="not JSON"):
+        read_json(tmp_path / "v.json")
+    assert json.loads("1") == 1

@@ -1,0 +1,3 @@
+"""remeasure: measures published numbers again and says of each whether it holds."""
+
+__version__ = "0.1.0"

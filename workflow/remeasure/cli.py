@@ -1,0 +1,163 @@
+"""The command line: ``remeasure audit``, ``remeasure ledger``, ``remeasure sources``."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.tree import Tree
+
+from remeasure.errors import DataError, ExpectedError
+from remeasure.ledger.command import ledger_command
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Audit results, read the ledger, list sources.",
+)
+app.command("ledger")(ledger_command)
+console = Console(highlight=False)
+
+
+def _run_of(path: Path | None, run: str) -> str:
+    from remeasure.records import stage_and_run
+
+    split = stage_and_run(path) if path is not None else None
+    return split[1] if split else run
+
+
+def _plan_of(run: str) -> Any:
+    from remeasure.plan import Plan
+
+    memory = Path("provenance", run, "run.json")
+    if not memory.is_file():
+        raise DataError(
+            f"there is no note of the configuration that made run {run!r}",
+            where=memory,
+            remedy="run the workflow once more: it writes the note when it starts",
+        )
+    noted = json.loads(memory.read_text("utf-8"))
+    return Plan.from_files([Path(file) for file in noted["configfiles"]], noted["overrides"])
+
+
+def _tree(path: Path, records: dict[str, dict[str, Any]], bad: set[str]) -> Tree:
+    shown: set[str] = set()
+
+    def label(name: str) -> str:
+        mark = "[red]wrong[/red]" if name in bad else "[green]ok[/green]"
+        record = records.get(name) or {}
+        made = f"  [dim]by {record['step']}, code {record['call']['code']}[/dim]" if record else ""
+        return f"{mark} {escape(name)}{made}"
+
+    def grow(branch: Tree, name: str) -> None:
+        for files in (records.get(name) or {}).get("inputs", {}).values():
+            for entry in files:
+                child = entry["path"]
+                if child in shown:
+                    branch.add(f"{label(child)} [dim](above)[/dim]")
+                    continue
+                shown.add(child)
+                grow(branch.add(label(child)), child)
+        if name.endswith(".manifest.json") and Path(name).is_file():
+            from remeasure.fetch.manifest import Manifest
+
+            manifest = Manifest.read(Path(name))
+            size = sum(entry.size for entry in manifest.files)
+            branch.add(
+                f"{len(manifest.files)} raw files, {size:,} bytes, origin {manifest.origin},"
+                f" below {escape(manifest.root)}"
+            )
+
+    root = Tree(label(path.as_posix()))
+    grow(root, path.as_posix())
+    return root
+
+
+@app.command()
+def audit(
+    path: Annotated[Path | None, typer.Argument(help="a file of a run")] = None,
+    all_files: Annotated[bool, typer.Option("--all", help="every file of the run")] = False,
+    run: Annotated[str, typer.Option(help="name of the run, with --all")] = "default",
+) -> None:
+    """Follow a file back to the downloaded bytes and re-hash everything on the way."""
+    from remeasure.audit import Auditor
+
+    if (path is None) == (not all_files):
+        raise DataError(
+            "name one file, or give --all", where="remeasure audit", remedy="remeasure audit --help"
+        )
+    if path is not None:
+        try:
+            path = path.resolve().relative_to(Path.cwd().resolve())
+        except ValueError as error:
+            raise DataError(
+                "this file lies outside the project folder",
+                where=path,
+                remedy="run the audit in the folder that holds the Snakefile",
+            ) from error
+    run = _run_of(path, run)
+    auditor = Auditor(run, _plan_of(run).calls())
+    findings = auditor.all() if path is None else auditor.one(path)
+    bad = {problem.path for problem in findings.problems}
+    if path is not None:
+        console.print(_tree(path, findings.records, bad), soft_wrap=True)
+    for problem in findings.problems:
+        console.print(f"[red]FAIL[/red] {escape(problem.path)}: {problem.what}", soft_wrap=True)
+        for child in findings.standing[problem.path]:
+            console.print(f"       stands on it: {escape(child)}", soft_wrap=True)
+    console.print(
+        f"audit of run {run}: {findings.files} files and {findings.raw_files} raw files"
+        f" ({findings.raw_bytes:,} bytes) re-hashed; "
+        + ("[green]passed[/green]" if findings.passed else f"[red]{len(bad)} files fail[/red]"),
+        soft_wrap=True,
+    )
+    if not findings.passed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def sources() -> None:
+    """List every remote source: service, licence, size, who uses it."""
+    from remeasure.fetch.catalogue import rows
+
+    table = Table(title="Remote sources (config/sources.yaml)")
+    listed = rows()
+    for column in listed[0]:
+        table.add_column(column, overflow="fold")
+    for row in listed:
+        table.add_row(*(escape(str(value)) for value in row.values()))
+    console.print(table)
+
+
+def _prefer_the_tree_here() -> None:
+    """In a copied tree, run the copy's code even from another tree's environment."""
+    here = Path.cwd() / "workflow"
+    ours = Path(__file__).resolve().parent
+    if (here / "remeasure" / "cli.py").is_file() and (here / "remeasure").resolve() != ours:
+        environment = {**os.environ, "PYTHONPATH": str(here)}
+        if os.environ.get("PYTHONPATH") != str(here):
+            os.execve(  # noqa: S606
+                sys.executable, [sys.executable, "-m", "remeasure.cli", *sys.argv[1:]], environment
+            )
+
+
+def main() -> None:
+    """Entry point: expected failures are messages with exit code 2."""
+    _prefer_the_tree_here()
+    try:
+        app()
+    except ExpectedError as error:
+        Console(stderr=True, highlight=False).print(str(error), markup=False, soft_wrap=True)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The drawing room: figure style, saving, alternative texts."""

@@ -1,0 +1,1 @@
+"""Walk-forward splits and backtests shared by studies."""

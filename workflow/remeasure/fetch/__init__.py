@@ -1,0 +1,1 @@
+"""The fetch room: one HTTP client, the raw cache, mirrors, archives."""

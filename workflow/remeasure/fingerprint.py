@@ -1,0 +1,133 @@
+"""Code fingerprints: which code, transitively, made a result.
+
+The fingerprint of a module is a hash over the bytes of the module itself, of
+every module of this package that it imports (read from the syntax tree, so
+imports inside functions count), of the ``__init__`` modules on the way, and
+of the package files that any of these declare in a module-level tuple
+``PACKAGE_FILES`` (names relative to the module's folder).
+
+Nothing is imported to compute it, so a Snakefile can afford to ask for all.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from remeasure.errors import ConfigError
+
+PACKAGE = "remeasure"
+ROOT = Path(__file__).resolve().parent
+
+
+def module_file(module: str) -> Path | None:
+    """Path of the source of ``module``, or None when it is not a module of this package."""
+    parts = module.split(".")
+    if parts[0] != PACKAGE:
+        return None
+    base = ROOT.joinpath(*parts[1:])
+    if (base / "__init__.py").is_file():
+        return base / "__init__.py"
+    source = base.with_suffix(".py") if len(parts) > 1 else base
+    return source if source.is_file() else None
+
+
+def _name(file: Path) -> str:
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    if parts[-1] == "__init__":
+        parts = parts[:-1]
+    return ".".join((PACKAGE, *parts))
+
+
+@cache
+def _parsed(file: Path) -> tuple[frozenset[Path], frozenset[Path]]:
+    """Sources and declared package files that one source names directly."""
+    tree = ast.parse(file.read_bytes(), filename=str(file))
+    module = _name(file)
+    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
+    named: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            named.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                anchor = package.split(".")
+                anchor = anchor[: len(anchor) - node.level + 1]
+                base = ".".join([*anchor, *([node.module] if node.module else [])])
+            else:
+                base = node.module or ""
+            named.add(base)
+            named.update(f"{base}.{alias.name}" for alias in node.names)
+    sources = {path for name in named if (path := module_file(name)) is not None}
+    files: set[Path] = set()
+    for node in tree.body:
+        target = (
+            node.targets[0]
+            if isinstance(node, ast.Assign)
+            else node.target
+            if isinstance(node, ast.AnnAssign)
+            else None
+        )
+        if isinstance(target, ast.Name) and target.id == "PACKAGE_FILES":
+            for item in ast.literal_eval(node.value):  # type: ignore[union-attr,arg-type]
+                path = file.parent / item
+                if not path.is_file():
+                    raise ConfigError(
+                        f"declared package file {item!r} does not exist",
+                        where=f"{module}.PACKAGE_FILES",
+                        remedy="correct the name or add the file beside the module",
+                    )
+                files.add(path)
+    return frozenset(sources), frozenset(files)
+
+
+@cache
+def sources(module: str) -> tuple[str, ...]:
+    """Every file that the fingerprint of ``module`` covers, relative to the package, sorted."""
+    first = module_file(module)
+    if first is None:
+        raise ConfigError(
+            f"there is no module {module!r} in this package",
+            where=module,
+            remedy="name a module below remeasure, as in remeasure.studies.crypto.tails",
+        )
+    todo, seen, files = [first], set[Path](), set[Path]()
+    while todo:
+        file = todo.pop()
+        if file in seen:
+            continue
+        seen.add(file)
+        found, declared = _parsed(file)
+        files |= declared
+        todo.extend(found)
+        for parent in file.parents:
+            if parent == ROOT.parent:
+                break
+            if (parent / "__init__.py").is_file():
+                todo.append(parent / "__init__.py")
+    return tuple(sorted(path.relative_to(ROOT).as_posix() for path in seen | files))
+
+
+def fingerprint(module: str, also: Iterable[str] = ()) -> str:
+    """Hash of the code that ``module`` (and the modules ``also``) stand on.
+
+    Returns 16 hexadecimal digits of a SHA-256 over names and bytes.
+    """
+    names: set[str] = set()
+    for each in (module, *also):
+        names.update(sources(each))
+    digest = hashlib.sha256()
+    for name in sorted(names):
+        body = (ROOT / name).read_bytes()
+        digest.update(f"{name}\0{len(body)}\0".encode())
+        digest.update(body)
+    return digest.hexdigest()[:16]
+
+
+def forget() -> None:
+    """Drop cached syntax trees: for tests that edit sources in place."""
+    _parsed.cache_clear()
+    sources.cache_clear()

@@ -1,0 +1,1 @@
+"""The ledger: references, measurements, verdicts."""

@@ -1,0 +1,1 @@
+"""The store: DuckDB and Parquet in and out, with declared schemas."""

@@ -1,0 +1,174 @@
+"""Result tables as Parquet and scalars as JSON: checked where they are written, same bytes always.
+
+A Parquet file is written with a fixed codec, level and row-group size, so equal
+frames give equal bytes. Every frame that is written has a pandera schema; it is
+applied strictly (no other columns) and in order.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandera.errors
+import pandera.polars as pa
+import polars as pl
+
+from remeasure.errors import DataError
+
+Schema = pa.DataFrameSchema | type[pa.DataFrameModel]
+
+#: Part of the bytes of every file: changing one changes all hashes.
+CODEC: Final = "zstd"
+LEVEL: Final = 3
+ROW_GROUP: Final = 131_072
+
+_SHOWN = 5
+
+
+def checked(frame: pl.DataFrame, schema: Schema, where: object = "") -> pl.DataFrame:
+    """``frame`` itself, if it fulfils ``schema`` with exactly its columns in its order.
+
+    Raises
+    ------
+    DataError
+        Names the schema, the columns, the broken checks and the first offending values.
+    """
+    declared = schema.to_schema() if isinstance(schema, type) else schema
+    strict = pa.DataFrameSchema(
+        columns=declared.columns,
+        checks=declared.checks,
+        strict=True,
+        ordered=True,
+        unique=declared.unique,
+        name=declared.name,
+    )
+    try:
+        strict.validate(frame, lazy=True)
+    except (pandera.errors.SchemaErrors, pandera.errors.SchemaError) as error:
+        raise DataError(
+            f"table {declared.name or 'without a name'}: {_problems(error)}",
+            where=where,
+            remedy="the step that writes this table is wrong, or the schema is: compare the two",
+        ) from error
+    return frame
+
+
+def write_frame(frame: pl.DataFrame, path: Path, schema: Schema) -> None:
+    """Check a frame and write it as Parquet; equal frames give equal bytes.
+
+    Raises
+    ------
+    DataError
+        When the frame breaks the schema; nothing is written then.
+    """
+    checked(frame, schema, path)
+    frame.rechunk().write_parquet(
+        path,
+        compression=CODEC,
+        compression_level=LEVEL,
+        statistics=True,
+        row_group_size=ROW_GROUP,
+    )
+
+
+def read_frame(path: Path, schema: Schema | None = None) -> pl.DataFrame:
+    """Read a Parquet file in its own order, checked where a schema is given.
+
+    Raises
+    ------
+    DataError
+        When the file is missing, no Parquet file, or breaks the schema.
+    """
+    if not path.is_file():
+        raise DataError("there is no such table", where=path, remedy="run the rule that writes it")
+    try:
+        frame = pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(
+            f"this file cannot be read as Parquet ({error})",
+            where=path,
+            remedy="delete it and run the rule that writes it again",
+        ) from error
+    return frame if schema is None else checked(frame, schema, path)
+
+
+def write_json(value: Any, path: Path) -> None:
+    """Write mappings, lists, texts and numbers as JSON with sorted keys.
+
+    Floats are written with the fewest digits that give the same number back.
+    NumPy scalars and arrays become numbers and lists.
+
+    Raises
+    ------
+    DataError
+        When a number is not finite or a value has no JSON form; names its place.
+    """
+    plain = _plain(value, "$", path)
+    text = json.dumps(plain, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8", newline="\n")
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file.
+
+    Raises
+    ------
+    DataError
+        When the file is missing or no JSON.
+    """
+    if not path.is_file():
+        raise DataError("there is no such file", where=path, remedy="run the rule that writes it")
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DataError(
+            f"this file is not JSON ({error})",
+            where=path,
+            remedy="delete it and run the rule that writes it again",
+        ) from error
+
+
+def _problems(error: pandera.errors.SchemaErrors | pandera.errors.SchemaError) -> str:
+    each = error.schema_errors if isinstance(error, pandera.errors.SchemaErrors) else [error]
+    lines = []
+    for problem in each:
+        cases = getattr(problem, "failure_cases", None)
+        shown = ""
+        if isinstance(cases, pl.DataFrame) and cases.height:
+            values = cases.head(_SHOWN).rows()
+            shown = f"; first offending: {', '.join(str(row[0]) for row in values)}"
+        elif cases is not None and not isinstance(cases, pl.DataFrame):
+            shown = f"; found: {cases}"
+        name = getattr(problem.schema, "name", None)
+        place = f"column {name}: " if isinstance(problem.schema, pa.Column) else ""
+        check = str(problem.check) if problem.check is not None else str(problem).splitlines()[0]
+        lines.append(f"{place}{check}{shown}")
+    return " | ".join(lines)
+
+
+def _plain(value: Any, place: str, path: Path) -> Any:
+    if isinstance(value, Mapping):
+        plain = {str(key): _plain(item, f"{place}.{key}", path) for key, item in value.items()}
+        if len(plain) == len(value):
+            return plain
+    elif isinstance(value, np.ndarray):
+        return _plain(value.tolist(), place, path)
+    elif isinstance(value, np.generic):
+        return _plain(value.item(), place, path)
+    elif value is None or isinstance(value, bool | int | str):
+        return value
+    elif isinstance(value, float):
+        if math.isfinite(value):
+            return value
+    elif isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return [_plain(item, f"{place}[{i}]", path) for i, item in enumerate(value)]
+    raise DataError(
+        f"{value!r} at {place} has no place in a JSON file",
+        where=path,
+        remedy="write null where there is no number, and text, numbers, lists and mappings else",
+    )

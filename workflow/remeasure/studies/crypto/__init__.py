@@ -1,0 +1,1 @@
+"""Machine learning, language models and crypto trading."""

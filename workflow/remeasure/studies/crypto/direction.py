@@ -1,0 +1,256 @@
+"""How good the direction forecasts are: hit rate, ROC AUC, and what they may be compared with.
+
+A forecast above one half says "up", any other "down". An hour that closes
+exactly where it opened is not up, so "down" is right there.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandera.polars as pa
+import polars as pl
+
+from remeasure.ledger.measurement import Measurement
+from remeasure.model import Model
+from remeasure.stats.auc import delong
+from remeasure.stats.bootstrap import draw_blocks, percentile_interval, resampled_means
+from remeasure.stats.proportion import standard_error
+from remeasure.stats.ranks import average_ranks, spearman
+from remeasure.store.frames import read_frame, write_frame
+from remeasure.studies.crypto.forecasts import FORECASTS
+from remeasure.studies.crypto.published import answer_all, printed, walked_coverage
+from remeasure.studies.crypto.series import coin
+from remeasure.studies.crypto.settings import (
+    Dataset,
+    DirectionSettings,
+    Interval,
+    Symbol,
+    WalkForwardSettings,
+)
+
+Floats = npt.NDArray[np.float64]
+
+OUTPUTS = ("tab_direction",)
+
+#: Coins whose hit rates are printed.
+HIT_RATES = ("BTC", "ETH", "SOL")
+
+_RATE = (pl.Float64, pa.Check.in_range(0, 1))
+
+#: One row a coin, in the order of the settings. Rates and areas are fractions.
+SCORES = pa.DataFrameSchema(
+    {
+        "coin": pa.Column(pl.String),
+        "hours": pa.Column(pl.Int64, pa.Check.gt(0), description="forecast hours"),
+        "first": pa.Column(pl.Datetime("us"), description="first predicted hour, UTC"),
+        "last": pa.Column(pl.Datetime("us"), description="last predicted hour, UTC"),
+        "hit_rate": pa.Column(*_RATE),
+        "hit_low": pa.Column(*_RATE, description="95% block bootstrap interval"),
+        "hit_high": pa.Column(*_RATE),
+        "hit_se": pa.Column(*_RATE, description="block bootstrap"),
+        "binomial_se": pa.Column(*_RATE, description="as if hours were independent"),
+        "up_rate": pa.Column(*_RATE, description="share of hours that rose: always saying up"),
+        "up_low": pa.Column(*_RATE, description="95% block bootstrap interval"),
+        "up_high": pa.Column(*_RATE),
+        "auc": pa.Column(*_RATE),
+        "auc_se": pa.Column(*_RATE, description="DeLong"),
+        "auc_low": pa.Column(*_RATE, description="95% interval from DeLong's error"),
+        "auc_high": pa.Column(*_RATE),
+        "rank_correlation": pa.Column(
+            pl.Float64,
+            pa.Check.in_range(-1, 1),
+            description="Spearman, each predicted hour's return with the hour before",
+        ),
+        "rank_low": pa.Column(pl.Float64, description="95% block bootstrap interval"),
+        "rank_high": pa.Column(pl.Float64),
+    },
+    unique=["coin"],
+    name="direction scores",
+)
+
+
+class DirectionStep(Model):
+    """What scoring needs: the bootstrap, and what the forecasts rest on (for the coverage)."""
+
+    direction: DirectionSettings
+    coins: tuple[Symbol, ...]
+    base: Interval
+    candles: Dataset
+    walk_forward: WalkForwardSettings
+
+
+def hits(forecasts: pl.DataFrame) -> npt.NDArray[np.bool_]:
+    """Whether each forecast was right, shape ``(n,)``."""
+    return np.asarray((forecasts["p"].to_numpy() > 0.5) == forecasts["up"].to_numpy())
+
+
+def score(
+    forecasts: pl.DataFrame, name: str, settings: DirectionSettings, rng: np.random.Generator
+) -> pl.DataFrame:
+    """Scores of one coin's forecasts, one row of :data:`SCORES`.
+
+    Parameters
+    ----------
+    forecasts
+        Rows of one coin in time order, columns as in ``forecasts.FORECASTS``.
+    name
+        Of the coin.
+    settings, rng
+        Block bootstrap: blocks of ``block_hours`` rows keep the memory of the market.
+    """
+    up = forecasts["up"].to_numpy()
+    hit = hits(forecasts)
+    n = hit.size
+    ranks = np.column_stack(
+        [average_ranks(forecasts[column].to_numpy()) for column in ("ret_1", "ret_next")]
+    )
+    x, y = ((ranks - ranks.mean(axis=0)) / ranks.std(axis=0)).T
+    block = min(settings.block_hours, n)
+    starts = draw_blocks(n, block, settings.resamples, rng)
+    means = resampled_means(np.column_stack([hit, up, x, y, x * x, y * y, x * y]), block, starts)
+    # Ranks stay those of the whole sample: the correlation is then a function of averages.
+    resampled = (means[:, 6] - means[:, 2] * means[:, 3]) / np.sqrt(
+        (means[:, 4] - means[:, 2] ** 2) * (means[:, 5] - means[:, 3] ** 2)
+    )
+    low, high = percentile_interval(np.column_stack([means[:, :2], resampled]))
+    auc = delong(forecasts["p"].to_numpy(), up)
+    rate = float(hit.mean())
+    return pl.DataFrame(
+        {
+            "coin": [name],
+            "hours": [n],
+            "first": forecasts["target_hour"].head(1),
+            "last": forecasts["target_hour"].tail(1),
+            "hit_rate": [rate],
+            "hit_low": [float(low[0])],
+            "hit_high": [float(high[0])],
+            "hit_se": [float(means[:, 0].std(ddof=1))],
+            "binomial_se": [standard_error(rate, n)],
+            "up_rate": [float(up.mean())],
+            "up_low": [float(low[1])],
+            "up_high": [float(high[1])],
+            "auc": [auc.value],
+            "auc_se": [auc.se],
+            "auc_low": [auc.low],
+            "auc_high": [auc.high],
+            "rank_correlation": [spearman(forecasts["ret_1"], forecasts["ret_next"])],
+            "rank_low": [float(low[2])],
+            "rank_high": [float(high[2])],
+        }
+    )
+
+
+def measure_direction(
+    *, forecasts: Path, scores: Path, settings: DirectionStep, rng: np.random.Generator
+) -> list[Measurement]:
+    """Step: score the forecasts of each coin and answer the rows of ``tab_direction``.
+
+    Parameters
+    ----------
+    forecasts
+        Parquet, ``forecasts.FORECASTS``.
+    scores
+        Output, Parquet: :data:`SCORES`.
+    settings, rng
+        See :class:`DirectionStep`, :func:`score`.
+    """
+    table = read_frame(forecasts, FORECASTS)
+    rows = pl.concat(
+        [
+            score(table.filter(pl.col("symbol") == symbol), coin(symbol), settings.direction, rng)
+            for symbol in settings.coins
+            if table["symbol"].is_in([symbol]).any()
+        ]
+    )
+    write_frame(rows, scores, SCORES)
+    covered = walked_coverage(
+        settings.walk_forward, settings.candles, settings.base, settings.coins
+    )
+    return answer_all(_answers(rows, covered), OUTPUTS, "this run forecasts no hour of this coin")
+
+
+def _answers(scores: pl.DataFrame, covered: str) -> list[Measurement]:
+    found = {row["coin"]: row for row in scores.iter_rows(named=True)}
+    return [
+        *(_hit_rate(row, covered) for name, row in found.items() if name in HIT_RATES),
+        *(_bitcoin(found["BTC"], covered) if "BTC" in found else ()),
+        _printed_error(),
+    ]
+
+
+def _hit_rate(row: dict[str, Any], covered: str) -> Measurement:
+    return Measurement(
+        output_id="tab_direction",
+        quantity="hit rate",
+        condition=row["coin"],
+        value=100 * row["hit_rate"],
+        low=100 * row["hit_low"],
+        high=100 * row["hit_high"],
+        n=row["hours"],
+        coverage=covered,
+    )
+
+
+def _bitcoin(row: dict[str, Any], covered: str) -> list[Measurement]:
+    """The rows that are printed for BTC alone."""
+    low, high = sorted(
+        standard_error(row[column], row["hours"]) for column in ("hit_low", "hit_high")
+    )
+    return [
+        Measurement(
+            output_id="tab_direction",
+            quantity=quantity,
+            condition=condition,
+            value=scale * value,
+            low=scale * interval[0],
+            high=scale * interval[1],
+            n=row["hours"],
+            coverage=covered,
+            note=note,
+        )
+        for quantity, condition, value, interval, scale, note in (
+            (
+                "always-up hit rate",
+                "BTC",
+                row["up_rate"],
+                (row["up_low"], row["up_high"]),
+                100,
+                "",
+            ),
+            ("ROC AUC", "BTC", row["auc"], (row["auc_low"], row["auc_high"]), 1, ""),
+            (
+                "standard error of hit rate",
+                "printed, BTC",
+                row["binomial_se"],
+                (min(low, row["binomial_se"]), max(high, row["binomial_se"])),
+                100,
+                f"sqrt(p(1-p)/n); the block bootstrap gives {100 * row['hit_se']:.3f}",
+            ),
+            (
+                "rank correlation of consecutive hourly returns",
+                "BTC, test period",
+                row["rank_correlation"],
+                (row["rank_low"], row["rank_high"]),
+                1,
+                "",
+            ),
+        )
+    ]
+
+
+def _printed_error() -> Measurement:
+    """The binomial standard error of the printed hit rate over the printed number of hours."""
+    rate = printed("tab_direction", "hit rate", "BTC") / 100
+    hours = round(printed("calendar", "forecast rows per coin", ""))
+    return Measurement(
+        output_id="tab_direction",
+        quantity="standard error of hit rate",
+        condition="sqrt(p(1-p)/42142) at p=0.539",
+        value=100 * standard_error(rate, hours),
+        n=hours,
+        note="from the printed hit rate and number of hours",
+    )

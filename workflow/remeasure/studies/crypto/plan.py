@@ -1,0 +1,211 @@
+"""What the crypto study does in a run: checks across settings, and each step's settings.
+
+Steps never import this module, so a change here reruns only the steps whose settings change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+from remeasure.config import Config
+from remeasure.errors import ConfigError
+from remeasure.studies.crypto.drawn import FIGURES, TABLES
+from remeasure.studies.crypto.settings import KNOWN_COINS, Dataset, Settings
+
+
+def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
+    """What each step of the study is told, by step name.
+
+    Plain mappings, so that planning imports no step: a test holds each against the
+    settings model of its step.
+    """
+    datasets = {name: each for name, each in settings.spot.items() if each is not None}
+    base = datasets[settings.base]
+    audited = datasets[settings.leak_audit.interval]
+    coins = settings.coins
+    walked = {
+        "coins": coins,
+        "base": settings.base,
+        "candles": base,
+        "walk_forward": settings.walk_forward,
+    }
+    candles = {
+        name: {"interval": name, "dataset": each, "files": settings.files.get(name, {})}
+        for name, each in datasets.items()
+    }
+    return {
+        "generate:generate_archive": {
+            "generator": settings.generator,
+            "datasets": [
+                {"interval": name, **each.model_dump()} for name, each in datasets.items()
+            ],
+            "first_test": settings.walk_forward.first_test,
+        },
+        **{
+            f"fetching:fetch_candles[{name}]": {
+                **each,
+                "origin": settings.origin,
+                "mirror": config.core.mirror,
+                "client": config.core.client,
+            }
+            for name, each in candles.items()
+        },
+        **{f"sources:parse_candles[{name}]": each for name, each in candles.items()},
+        "features:build_hours": {"interval": settings.base, "dataset": base, "coins": coins},
+        "calendar_identities:measure_calendar": {},
+        "closed_forms:measure_closed_forms": {},
+        "tails:measure_tails": {"coins": coins, "tails": settings.tails},
+        "autocorrelation:measure_autocorrelation": {
+            "coins": coins,
+            "autocorrelation": settings.autocorrelation,
+        },
+        "reversal:measure_reversal": {"coins": coins},
+        "breakeven:measure_breakeven": {"coins": coins, "breakeven": settings.breakeven},
+        "forecasts:forecast_year": {"coins": coins, "walk_forward": settings.walk_forward},
+        "forecasts:join_forecasts": {},
+        "direction:measure_direction": {**walked, "direction": settings.direction},
+        "leak_audit:measure_leak_audit": {
+            "coins": coins,
+            "leak_audit": settings.leak_audit,
+            "candles": audited,
+            "direction": settings.direction,
+        },
+        "trading:measure_trading": {**walked, "trading": settings.trading},
+        **{f"figures:{figure}": {} for figure in FIGURES},
+        **{f"tables:{table}": {} for table in TABLES},
+    }
+
+
+def check(settings: Settings, config: Config) -> None:
+    """Refuse settings that contradict each other or the chosen source.
+
+    Raises
+    ------
+    ConfigError
+        Naming every key at fault and what is allowed.
+    """
+    problems = [
+        *_base_problems(settings),
+        *_month_problems(settings),
+        *_source_problems(settings, config.core.mirror),
+    ]
+    if problems:
+        raise ConfigError(
+            "the configuration is not valid:\n" + "\n".join(f"    {each}" for each in problems),
+            where="section crypto of config/config.yaml, its overlays and --config",
+            remedy="correct the named keys; config/README.md explains each",
+        )
+
+
+def _base_problems(settings: Settings) -> Iterator[str]:
+    configured = [name for name, dataset in settings.spot.items() if dataset is not None]
+    base = settings.spot.get(settings.base)
+    if base is None:
+        yield (
+            f"crypto.base: there are no {settings.base} candles in crypto.spot;"
+            f" allowed: {', '.join(configured) or 'none'}"
+        )
+        return
+    for coin in settings.coins:
+        if coin not in base.coins:
+            yield (
+                f"crypto.coins: {coin} has no candles in crypto.spot.{settings.base};"
+                f" allowed: {', '.join(base.coins)}"
+            )
+    if "BTCUSDT" not in settings.coins:
+        yield "crypto.coins: BTCUSDT must be among them (its returns are features of every coin)"
+    audited = settings.spot.get(settings.leak_audit.interval)
+    if audited is None:
+        yield (
+            f"crypto.leak_audit.interval: there are no {settings.leak_audit.interval} candles in"
+            " crypto.spot; allowed: "
+            + (", ".join(name for name in configured if name in ("5m", "15m")) or "none")
+        )
+    else:
+        for coin in settings.coins:
+            if coin not in audited.coins:
+                yield (
+                    f"crypto.spot.{settings.leak_audit.interval}.coins: {coin} is missing,"
+                    " but the leak audit needs every coin of crypto.coins"
+                )
+
+
+def _month_problems(settings: Settings) -> Iterator[str]:
+    for key, walk, interval in (
+        ("walk_forward", settings.walk_forward, settings.base),
+        ("leak_audit.walk_forward", settings.leak_audit.walk_forward, settings.leak_audit.interval),
+    ):
+        dataset = settings.spot.get(interval)
+        if dataset is None:
+            continue
+        # Features need 168 hours; a month of training rows is the least that makes sense.
+        earliest = dataset.first + timedelta(days=8 + 30, hours=walk.gap_hours)
+        first = date.fromisoformat(f"{walk.first_test}-01")
+        if first < earliest:
+            yield (
+                f"crypto.{key}.first_test: {walk.first_test} leaves less than 30 days to train on;"
+                f" candles ({interval}) start on {dataset.first}, so the first month allowed is"
+                f" {_month_after(earliest)}"
+            )
+        if walk.last_test > dataset.last.isoformat()[:7]:
+            yield (
+                f"crypto.{key}.last_test: {walk.last_test} lies after the candles ({interval}),"
+                f" which end on {dataset.last}"
+            )
+
+
+def _month_after(day: date) -> str:
+    if day.day == 1:
+        return day.isoformat()[:7]
+    return (day.replace(day=1) + timedelta(days=32)).isoformat()[:7]
+
+
+def _source_problems(settings: Settings, mirror: str | None) -> Iterator[str]:
+    datasets = {name: each for name, each in settings.spot.items() if each is not None}
+    if settings.origin == "mirror" and mirror is None:
+        yield "mirror: crypto.origin is mirror, so this must name a folder"
+        return
+    for interval, dataset in datasets.items():
+        for coin in dataset.coins:
+            if settings.origin == "generated" and coin not in KNOWN_COINS:
+                yield (
+                    f"crypto.spot.{interval}.coins: the generator does not know {coin};"
+                    f" allowed: {', '.join(KNOWN_COINS)}"
+                )
+            elif settings.origin == "mirror":
+                yield from _mirror_problems(Path(mirror or ""), interval, coin, dataset)
+            elif settings.origin == "files":
+                path = settings.files.get(interval, {}).get(coin)
+                if path is None or not Path(path).is_file():
+                    yield (
+                        f"crypto.files.{interval}.{coin}: "
+                        + (f"the file {path!r} does not exist" if path else "names no file")
+                    )
+
+
+def _mirror_problems(mirror: Path, interval: str, coin: str, dataset: Dataset) -> Iterator[str]:
+    from remeasure.fetch.binance import HOST, spot_plan
+
+    folder = mirror / HOST / "data" / "spot" / "monthly" / "klines"
+    if not (folder / coin / interval).is_dir():
+        there = sorted(path.parent.name for path in folder.glob(f"*/{interval}"))
+        yield (
+            f"crypto.spot.{interval}.coins: the mirror {mirror} has no {interval} candles of"
+            f" {coin}; allowed: {', '.join(there) or 'none'}"
+        )
+        return
+    absent = [
+        path for path in spot_plan(coin, interval, dataset.first, dataset.last)
+        if not (mirror / path).is_file()
+    ]  # fmt: skip
+    if absent:
+        months = sorted(path.stem[-7:] for path in (folder / coin / interval).glob("*.zip"))
+        yield (
+            f"crypto.spot.{interval} ({coin}, {dataset.first} to {dataset.last}): the mirror lacks"
+            f" {len(absent)} files, first {absent[0]};"
+            f" allowed: months from {months[0] if months else 'none'}"
+            f" to {months[-1] if months else 'none'}"
+        )

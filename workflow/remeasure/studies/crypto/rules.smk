@@ -1,0 +1,397 @@
+# Machine learning, language models and crypto trading: the study's part of the graph.
+#
+#   manifests ─ candles ─ hours ─┬─ tails, autocorrelation, reversal, break-even ─┐
+#                                └─ forecasts by year ─ direction, trading ───────┼─ figures, ledger
+#   candles, hours ──────────────── leak audit ───────────────────────────────────┘
+#
+# Every rule names one step; the names of its files are the step's parameters.
+
+from remeasure.studies.crypto import drawn as CRYPTO_DRAWN
+
+CRYPTO = PLAN.config.section("crypto")
+CRYPTO_FEATURES = f"{PLAN.features}/crypto"
+CRYPTO_RESULTS = f"{PLAN.results}/crypto"
+CRYPTO_SPOT = [name for name, dataset in CRYPTO.spot.items() if dataset is not None]
+CRYPTO_MANIFEST = PLAN.features + "/crypto_spot_{interval}.manifest.json"
+CRYPTO_CANDLES = CRYPTO_FEATURES + "/candles_{interval}.duckdb"
+CRYPTO_MEASURED = CRYPTO_RESULTS + "/measurements"
+CRYPTO_FIGURES = f"{PLAN.reports}/crypto/figures"
+CRYPTO_YEARS = [
+    str(year)
+    for year in range(
+        int(CRYPTO.walk_forward.first_test[:4]),
+        int(CRYPTO.walk_forward.last_test[:4]) + 1,
+    )
+]
+
+
+wildcard_constraints:
+    interval="|".join(CRYPTO_SPOT),
+    year="[0-9]{4}",
+
+
+if CRYPTO.origin == "generated":
+
+    rule crypto_generate:
+        output:
+            manifests=expand(CRYPTO_MANIFEST, interval=CRYPTO_SPOT),
+            truth=f"{CRYPTO_FEATURES}/truth.json",
+            truth_hours=f"{CRYPTO_FEATURES}/truth.parquet",
+        params:
+            call=PLAN.call("studies.crypto.generate:generate_archive"),
+        log:
+            f"{PLAN.logs}/crypto_generate.log",
+        threads: 1
+        resources:
+            mem_mb=3000,
+            runtime=10,
+        shell:
+            PLAN.step("", "manifests truth truth_hours")
+
+else:
+
+    rule crypto_fetch:
+        output:
+            manifest=CRYPTO_MANIFEST,
+        params:
+            call=lambda wildcards: PLAN.call(
+                f"studies.crypto.fetching:fetch_candles[{wildcards.interval}]"
+            ),
+        log:
+            PLAN.logs + "/crypto_fetch_{interval}.log",
+        threads: 1
+        resources:
+            mem_mb=1000,
+            runtime=600,
+            host_data_binance_vision=1,
+        shell:
+            PLAN.step("", "manifest")
+
+
+rule crypto_candles:
+    input:
+        manifest=CRYPTO_MANIFEST,
+    output:
+        candles=CRYPTO_CANDLES,
+    params:
+        call=lambda wildcards: PLAN.call(
+            f"studies.crypto.sources:parse_candles[{wildcards.interval}]"
+        ),
+    log:
+        PLAN.logs + "/crypto_candles_{interval}.log",
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=15,
+    shell:
+        PLAN.step("manifest", "candles")
+
+
+rule crypto_hours:
+    input:
+        candles=CRYPTO_CANDLES.format(interval=CRYPTO.base),
+    output:
+        hours=f"{CRYPTO_FEATURES}/hours.duckdb",
+    params:
+        call=PLAN.call("studies.crypto.features:build_hours"),
+    log:
+        f"{PLAN.logs}/crypto_hours.log",
+    threads: 1
+    resources:
+        mem_mb=3000,
+        runtime=10,
+    shell:
+        PLAN.step("candles", "hours")
+
+
+rule crypto_calendar:
+    output:
+        identities=f"{CRYPTO_RESULTS}/calendar.json",
+        measurements=f"{CRYPTO_MEASURED}/calendar.parquet",
+    params:
+        call=PLAN.call("studies.crypto.calendar_identities:measure_calendar"),
+    log:
+        f"{PLAN.logs}/crypto_calendar.log",
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
+    shell:
+        PLAN.step("", "identities measurements")
+
+
+rule crypto_closed_forms:
+    output:
+        measurements=f"{CRYPTO_MEASURED}/closed_forms.parquet",
+    params:
+        call=PLAN.call("studies.crypto.closed_forms:measure_closed_forms"),
+    log:
+        f"{PLAN.logs}/crypto_closed_forms.log",
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
+    shell:
+        PLAN.step("", "measurements")
+
+
+rule crypto_tails:
+    input:
+        hours=rules.crypto_hours.output.hours,
+    output:
+        tails=f"{CRYPTO_RESULTS}/tails.parquet",
+        histogram=f"{CRYPTO_RESULTS}/tails_histogram.parquet",
+        measurements=f"{CRYPTO_MEASURED}/tails.parquet",
+    params:
+        call=PLAN.call("studies.crypto.tails:measure_tails"),
+    log:
+        f"{PLAN.logs}/crypto_tails.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    shell:
+        PLAN.step("hours", "tails histogram measurements")
+
+
+rule crypto_autocorrelation:
+    input:
+        hours=rules.crypto_hours.output.hours,
+    output:
+        acf=f"{CRYPTO_RESULTS}/acf.parquet",
+        hour_of_day=f"{CRYPTO_RESULTS}/hour_of_day.parquet",
+        measurements=f"{CRYPTO_MEASURED}/autocorrelation.parquet",
+    params:
+        call=PLAN.call("studies.crypto.autocorrelation:measure_autocorrelation"),
+    log:
+        f"{PLAN.logs}/crypto_autocorrelation.log",
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    shell:
+        PLAN.step("hours", "acf hour_of_day measurements")
+
+
+rule crypto_reversal:
+    input:
+        hours=rules.crypto_hours.output.hours,
+    output:
+        reversal=f"{CRYPTO_RESULTS}/reversal.parquet",
+        measurements=f"{CRYPTO_MEASURED}/reversal.parquet",
+    params:
+        call=PLAN.call("studies.crypto.reversal:measure_reversal"),
+    log:
+        f"{PLAN.logs}/crypto_reversal.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    shell:
+        PLAN.step("hours", "reversal measurements")
+
+
+rule crypto_breakeven:
+    input:
+        hours=rules.crypto_hours.output.hours,
+        candles=expand(CRYPTO_CANDLES, interval=CRYPTO_SPOT),
+    output:
+        moves=f"{CRYPTO_RESULTS}/moves.parquet",
+        breakeven=f"{CRYPTO_RESULTS}/breakeven.parquet",
+        measurements=f"{CRYPTO_MEASURED}/breakeven.parquet",
+    params:
+        call=PLAN.call("studies.crypto.breakeven:measure_breakeven"),
+    log:
+        f"{PLAN.logs}/crypto_breakeven.log",
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=5,
+    shell:
+        PLAN.step("hours candles", "moves breakeven measurements")
+
+
+rule crypto_forecast:
+    input:
+        hours=rules.crypto_hours.output.hours,
+    output:
+        forecasts=CRYPTO_RESULTS + "/forecasts/{year}.parquet",
+        importance=CRYPTO_RESULTS + "/importance/{year}.parquet",
+        booster=CRYPTO_RESULTS + "/boosters/{year}.txt",
+    params:
+        call=PLAN.call("studies.crypto.forecasts:forecast_year"),
+    log:
+        PLAN.logs + "/crypto_forecast_{year}.log",
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    shell:
+        PLAN.step("hours", "forecasts importance booster", "year")
+
+
+rule crypto_forecasts:
+    input:
+        shards=expand(rules.crypto_forecast.output.forecasts, year=CRYPTO_YEARS),
+    output:
+        forecasts=f"{CRYPTO_RESULTS}/forecasts.parquet",
+    params:
+        call=PLAN.call("studies.crypto.forecasts:join_forecasts"),
+    log:
+        f"{PLAN.logs}/crypto_forecasts.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    shell:
+        PLAN.step("shards", "forecasts")
+
+
+rule crypto_direction:
+    input:
+        forecasts=rules.crypto_forecasts.output.forecasts,
+    output:
+        scores=f"{CRYPTO_RESULTS}/direction.parquet",
+        measurements=f"{CRYPTO_MEASURED}/direction.parquet",
+    params:
+        call=PLAN.call("studies.crypto.direction:measure_direction"),
+    log:
+        f"{PLAN.logs}/crypto_direction.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    shell:
+        PLAN.step("forecasts", "scores measurements")
+
+
+rule crypto_leak_audit:
+    input:
+        candles=CRYPTO_CANDLES.format(interval=CRYPTO.leak_audit.interval),
+        hourly=expand(
+            CRYPTO_CANDLES, interval=[name for name in CRYPTO_SPOT if name == "1h"]
+        ),
+    output:
+        audit=f"{CRYPTO_RESULTS}/leak_audit.json",
+        measurements=f"{CRYPTO_MEASURED}/leak_audit.parquet",
+    params:
+        call=PLAN.call("studies.crypto.leak_audit:measure_leak_audit"),
+    log:
+        f"{PLAN.logs}/crypto_leak_audit.log",
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    shell:
+        PLAN.step("candles hourly", "audit measurements")
+
+
+rule crypto_trading:
+    input:
+        hours=rules.crypto_hours.output.hours,
+        forecasts=rules.crypto_forecasts.output.forecasts,
+    output:
+        curves=f"{CRYPTO_RESULTS}/growth.parquet",
+        fees=f"{CRYPTO_RESULTS}/fees.parquet",
+        moves=f"{CRYPTO_RESULTS}/right_wrong.parquet",
+        measurements=f"{CRYPTO_MEASURED}/trading.parquet",
+    params:
+        call=PLAN.call("studies.crypto.trading:measure_trading"),
+    log:
+        f"{PLAN.logs}/crypto_trading.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    shell:
+        PLAN.step("hours forecasts", "curves fees moves measurements")
+
+
+# One rule a figure and one a table: what each draws from stands in drawn.py.
+for figure, drawn_from in CRYPTO_DRAWN.FIGURES.items():
+
+    rule:
+        name:
+            f"crypto_{figure}"
+        input:
+            **{name: f"{CRYPTO_RESULTS}/{file}" for name, file in drawn_from},
+        output:
+            light_svg=f"{CRYPTO_FIGURES}/{figure}.light.svg",
+            light_png=report(
+                f"{CRYPTO_FIGURES}/{figure}.light.png",
+                caption=CAPTION,
+                category="crypto",
+                labels={"output": figure},
+            ),
+            dark_svg=f"{CRYPTO_FIGURES}/{figure}.dark.svg",
+            dark_png=f"{CRYPTO_FIGURES}/{figure}.dark.png",
+            csv=f"{CRYPTO_FIGURES}/{figure}.csv",
+            alt=f"{CRYPTO_FIGURES}/{figure}.alt.txt",
+        params:
+            call=PLAN.call(f"studies.crypto.figures:{figure}"),
+        log:
+            f"{PLAN.logs}/crypto_{figure}.log",
+        threads: 1
+        resources:
+            mem_mb=1000,
+            runtime=5,
+        shell:
+            PLAN.step(
+                " ".join(name for name, _ in drawn_from),
+                "light_svg light_png dark_svg dark_png csv alt",
+            )
+
+
+for table, drawn_from in CRYPTO_DRAWN.TABLES.items():
+
+    rule:
+        name:
+            f"crypto_{table}"
+        input:
+            **{name: f"{CRYPTO_RESULTS}/{file}" for name, file in drawn_from},
+        output:
+            table=report(
+                f"{PLAN.reports}/crypto/tables/{table}.html",
+                caption=CAPTION,
+                category="crypto",
+                labels={"output": table},
+            ),
+        params:
+            call=PLAN.call(f"studies.crypto.tables:{table}"),
+        log:
+            f"{PLAN.logs}/crypto_{table}.log",
+        threads: 1
+        resources:
+            mem_mb=1000,
+            runtime=5,
+        shell:
+            PLAN.step(" ".join(name for name, _ in drawn_from), "table")
+
+
+MEASUREMENTS["crypto"] = [
+    f"{CRYPTO_MEASURED}/{name}.parquet"
+    for name in (
+        "autocorrelation",
+        "breakeven",
+        "calendar",
+        "closed_forms",
+        "direction",
+        "leak_audit",
+        "reversal",
+        "tails",
+        "trading",
+    )
+]
+ARTEFACTS["crypto"] = [
+    *expand(CRYPTO_MANIFEST, interval=CRYPTO_SPOT),
+    *expand(CRYPTO_CANDLES, interval=CRYPTO_SPOT),
+    rules.crypto_hours.output.hours,
+    rules.crypto_forecasts.output.forecasts,
+    *expand(rules.crypto_forecast.output, year=CRYPTO_YEARS),
+]
+FIGURES["crypto"] = [
+    f"{CRYPTO_FIGURES}/{figure}.light.svg" for figure in CRYPTO_DRAWN.FIGURES
+]
+TABLES["crypto"] = [
+    f"{PLAN.reports}/crypto/tables/{table}.html" for table in CRYPTO_DRAWN.TABLES
+]

@@ -1,0 +1,155 @@
+"""Settings of the crypto study. Defaults and explanations stand in config/config.yaml."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from remeasure.model import Model
+
+Interval = Literal["5m", "15m", "1h", "1d"]
+Bar = Literal["5m", "15m", "1h", "4h", "1d"]
+Origin = Literal["generated", "mirror", "public", "files"]
+Symbol = Annotated[str, Field(pattern=r"^[A-Z0-9]{2,12}USDT$")]
+Month = Annotated[str, Field(pattern=r"^20[0-9]{2}-(0[1-9]|1[0-2])$")]
+
+#: Coins that the generator knows, and that the public archive has since before 2021.
+KNOWN_COINS = (
+    "BTCUSDT", "ETHUSDT", "SOLUSDT", "BNBUSDT", "XRPUSDT", "DOGEUSDT",
+    "ADAUSDT", "TRXUSDT", "AVAXUSDT", "LINKUSDT", "DOTUSDT", "LTCUSDT",
+)  # fmt: skip
+
+
+class Dataset(Model):
+    """Spot candles of one interval: which coins, which days (both ends included, UTC)."""
+
+    coins: tuple[Symbol, ...] = Field(min_length=1)
+    first: date
+    last: date
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.first > self.last:
+            raise ValueError(f"first ({self.first}) must not be after last ({self.last})")
+        if self.first < date(2017, 8, 17):
+            raise ValueError(f"first ({self.first}) must be 2017-08-17 (first candle) or later")
+        if len(set(self.coins)) != len(self.coins):
+            raise ValueError("coins must not repeat")
+        return self
+
+
+class GeneratorSettings(Model):
+    """The synthetic market: its random seed and the strength of the planted reversal."""
+
+    seed: int = Field(ge=0)
+    beta: float = Field(ge=0, le=1)
+
+
+class TailsSettings(Model):
+    """Counting extreme hours: threshold and histogram bin width in standard deviations."""
+
+    threshold: float = Field(gt=0)
+    bin_width: float = Field(gt=0, le=5)
+
+
+class AutocorrelationSettings(Model):
+    """Autocorrelation of hourly returns: longest lag in hours, bootstrap block and resamples."""
+
+    max_lag: int = Field(ge=168, le=1000)
+    block_hours: int = Field(ge=24)
+    resamples: int = Field(ge=100)
+
+
+class BreakevenSettings(Model):
+    """Break-even hit rate: bar lengths and round-trip costs in basis points."""
+
+    bars: tuple[Bar, ...] = Field(min_length=1)
+    costs_bp: tuple[Annotated[float, Field(gt=0)], ...] = Field(min_length=1)
+    resamples: int = Field(ge=100)
+
+
+class BoostingSettings(Model):
+    """LightGBM budget of one classifier."""
+
+    rounds: int = Field(ge=1)
+    learning_rate: float = Field(gt=0, le=1)
+    num_leaves: int = Field(ge=2)
+    max_depth: int = Field(ge=1)
+    min_data_in_leaf: int = Field(ge=1)
+    feature_fraction: float = Field(gt=0, le=1)
+    bagging_fraction: float = Field(gt=0, le=1)
+    lambda_l2: float = Field(ge=0)
+    max_bin: int = Field(ge=15, le=65535)
+
+
+class WalkForwardSettings(Model):
+    """Expanding walk-forward by months: first and last month predicted, gap, months a refit."""
+
+    first_test: Month
+    last_test: Month
+    gap_hours: int = Field(ge=0)
+    refit_months: int = Field(ge=1, le=12)
+    boosting: BoostingSettings
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.first_test > self.last_test:
+            raise ValueError(
+                f"first_test ({self.first_test}) must not be after last_test ({self.last_test})"
+            )
+        return self
+
+
+class DirectionSettings(Model):
+    """Scoring the direction forecasts: block of the bootstrap in hours, and resamples."""
+
+    block_hours: int = Field(ge=1)
+    resamples: int = Field(ge=100)
+
+
+class LeakAuditSettings(Model):
+    """Leak audit: from which bars hours are rebuilt and shifted, and its cheaper walk-forward."""
+
+    interval: Literal["5m", "15m"]
+    skip_bars: int = Field(ge=1, le=11)
+    folds: int = Field(ge=2)
+    target_hours: int = Field(ge=2)
+    walk_forward: WalkForwardSettings
+
+
+class TradingSettings(Model):
+    """Strategies on the forecasts: half-widths of the band and fees a side in basis points."""
+
+    bands: tuple[Annotated[float, Field(ge=0, lt=0.5)], ...] = Field(min_length=1)
+    fees_bp: tuple[Annotated[float, Field(ge=0)], ...] = Field(min_length=1)
+    article_band: float = Field(ge=0, lt=0.5)
+    block_hours: int = Field(ge=1)
+    resamples: int = Field(ge=100)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if 0.0 not in self.bands or self.article_band not in self.bands:
+            raise ValueError("bands must contain 0 (the plain strategy) and article_band")
+        if 0.0 not in self.fees_bp:
+            raise ValueError("fees_bp must contain 0 (gross returns)")
+        return self
+
+
+class Settings(Model):
+    """Everything that can be set in this study."""
+
+    origin: Origin
+    spot: dict[Interval, Dataset | None]
+    base: Interval
+    coins: tuple[Symbol, ...] = Field(min_length=1)
+    files: dict[Interval, dict[Symbol, str]]
+    generator: GeneratorSettings
+    tails: TailsSettings
+    autocorrelation: AutocorrelationSettings
+    breakeven: BreakevenSettings
+    walk_forward: WalkForwardSettings
+    direction: DirectionSettings
+    leak_audit: LeakAuditSettings
+    trading: TradingSettings

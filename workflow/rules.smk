@@ -1,0 +1,107 @@
+# The ledger and the site: joined from whatever the studies gave to
+# MEASUREMENTS, FIGURES and TABLES (files by study).
+
+
+rule ledger:
+    input:
+        measurements=[path for study in PLAN.studies for path in MEASUREMENTS[study]],
+        references=[f"{FOLDERS[study]}/reference.csv" for study in PLAN.studies],
+        errata=[f"{FOLDERS[study]}/errata.csv" for study in PLAN.studies],
+    output:
+        ledger=f"{PLAN.results}/ledger.parquet",
+        table=f"{PLAN.reports}/ledger.csv",
+        headline=f"{PLAN.results}/headline.json",
+    params:
+        call=PLAN.call("ledger.join:build_ledger"),
+    log:
+        f"{PLAN.logs}/ledger.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    shell:
+        PLAN.step("measurements references errata", "ledger table headline")
+
+
+rule site_study:
+    input:
+        ledger=rules.ledger.output.ledger,
+        figures=lambda wildcards: FIGURES[wildcards.study],
+        tables=lambda wildcards: TABLES[wildcards.study],
+        card=lambda wildcards: f"{FOLDERS[wildcards.study]}/card.md",
+    output:
+        page=PLAN.reports + "/{study}.html",
+    params:
+        call=lambda wildcards: PLAN.call(
+            f"report.site:build_study_page[{wildcards.study}]"
+        ),
+    wildcard_constraints:
+        study="|".join(PLAN.studies),
+    log:
+        PLAN.logs + "/site_{study}.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    shell:
+        PLAN.step("ledger figures tables card", "page")
+
+
+rule site_ledger:
+    input:
+        ledger=rules.ledger.output.ledger,
+        csv=rules.ledger.output.table,
+    output:
+        page=f"{PLAN.reports}/ledger.html",
+    params:
+        call=PLAN.call("report.site:build_ledger_page"),
+    log:
+        f"{PLAN.logs}/site_ledger.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    shell:
+        PLAN.step("ledger csv", "page")
+
+
+rule site_provenance:
+    input:
+        artefacts=[
+            rules.ledger.output.ledger,
+            *[path for study in PLAN.studies for path in MEASUREMENTS[study]],
+            *[path for study in PLAN.studies for path in ARTEFACTS[study]],
+            *[path for study in PLAN.studies for path in FIGURES[study]],
+            *[path for study in PLAN.studies for path in TABLES[study]],
+        ],
+    output:
+        page=f"{PLAN.reports}/provenance.html",
+    params:
+        call=PLAN.call("report.site:build_provenance_page"),
+    log:
+        f"{PLAN.logs}/site_provenance.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    shell:
+        PLAN.step("artefacts", "page")
+
+
+rule site_index:
+    input:
+        ledger=rules.ledger.output.ledger,
+        headline=rules.ledger.output.headline,
+        csv=rules.ledger.output.table,
+    output:
+        page=f"{PLAN.reports}/index.html",
+    params:
+        call=PLAN.call("report.site:build_index"),
+    log:
+        f"{PLAN.logs}/site_index.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    shell:
+        PLAN.step("ledger headline csv", "page")
