@@ -26,19 +26,14 @@ report: "workflow/report/workflow.rst"
 
 # A copied tree runs its own code, with the interpreter that runs Snakemake.
 ROOT = Path(workflow.basedir)
-CODE = (ROOT / "workflow").as_posix()
-sys.path.insert(0, CODE)
-os.environ["PYTHONPATH"] = CODE
-os.environ["PATH"] = os.pathsep.join(
-    [Path(sys.executable).parent.as_posix(), os.environ["PATH"]]
-)
+sys.path.insert(0, (ROOT / "workflow").as_posix())
 
+from remeasure.environment import set_for_jobs
 from remeasure.errors import ExpectedError
 from remeasure.plan import Plan
 from remeasure.report.site import write_door
-from remeasure.step import ENVIRONMENT
 
-os.environ.update(ENVIRONMENT)
+set_for_jobs(ROOT / "workflow")
 
 try:
     PLAN = Plan.from_raw(config)

@@ -64,7 +64,8 @@ def lines(opened: Iterable[datetime], interval: str, unit: str = "ms", seed: int
 
 def text(rows: Sequence[Line], *, header: bool = False, newline: str = "\n") -> bytes:
     """The CSV of some candles."""
-    return (newline.join([HEADER] * header + [",".join(row) for row in rows]) + newline).encode()
+    every = [HEADER] * header + [",".join(row) for row in rows]
+    return "".join(line + newline for line in every).encode()
 
 
 def archive_path(symbol: str, interval: str, period: str) -> str:

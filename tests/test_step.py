@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import remeasure
-from remeasure import step
+from remeasure.environment import ENVIRONMENT, settle
 from remeasure.errors import ConfigError, DataError
 from remeasure.records import read_record, record_path, sha256
 from remeasure.step import Call, derived_seed, main, run_step
@@ -230,12 +230,12 @@ def test_a_killed_step_leaves_nothing_after_the_next_start(place: Path) -> None:
 def test_the_dispatcher_settles_threads_and_hash_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     """It restarts itself once, with one thread and a fixed hash seed."""
     restarts: list[list[str]] = []
-    environment = {**os.environ, **step.ENVIRONMENT, "OMP_NUM_THREADS": "7"}
+    environment = {**os.environ, **ENVIRONMENT, "OMP_NUM_THREADS": "7"}
     monkeypatch.setattr(os, "environ", environment)
     monkeypatch.setattr(os, "execv", lambda _, arguments: restarts.append(arguments))
-    step._settle()
+    settle()
     assert environment["OMP_NUM_THREADS"] == "1"
     assert environment["PYTHONHASHSEED"] == "0"
     assert restarts[0][1:3] == ["-m", "remeasure.step"]
-    step._settle()
+    settle()
     assert len(restarts) == 1

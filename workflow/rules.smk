@@ -11,14 +11,14 @@ rule ledger:
         ledger=f"{PLAN.results}/ledger.parquet",
         table=f"{PLAN.reports}/ledger.csv",
         headline=f"{PLAN.results}/headline.json",
-    params:
-        call=PLAN.call("ledger.join:build_ledger"),
     log:
         f"{PLAN.logs}/ledger.log",
     threads: 1
     resources:
         mem_mb=1000,
         runtime=5,
+    params:
+        call=PLAN.call("ledger.join:build_ledger"),
     shell:
         PLAN.step("measurements references errata", "ledger table headline")
 
@@ -30,19 +30,17 @@ rule site_study:
         tables=lambda wildcards: TABLES[wildcards.study],
         card=lambda wildcards: f"{FOLDERS[wildcards.study]}/card.md",
     output:
-        page=PLAN.reports + "/{study}.html",
-    params:
-        call=lambda wildcards: PLAN.call(
-            f"report.site:build_study_page[{wildcards.study}]"
-        ),
+        page=f"{PLAN.reports}/{{study}}.html",
+    log:
+        f"{PLAN.logs}/site_{{study}}.log",
     wildcard_constraints:
         study="|".join(PLAN.studies),
-    log:
-        PLAN.logs + "/site_{study}.log",
     threads: 1
     resources:
         mem_mb=1000,
         runtime=5,
+    params:
+        call=lambda wildcards: PLAN.call(f"report.site:build_study_page[{wildcards.study}]"),
     shell:
         PLAN.step("ledger figures tables card", "page")
 
@@ -53,14 +51,14 @@ rule site_ledger:
         csv=rules.ledger.output.table,
     output:
         page=f"{PLAN.reports}/ledger.html",
-    params:
-        call=PLAN.call("report.site:build_ledger_page"),
     log:
         f"{PLAN.logs}/site_ledger.log",
     threads: 1
     resources:
         mem_mb=1000,
         runtime=5,
+    params:
+        call=PLAN.call("report.site:build_ledger_page"),
     shell:
         PLAN.step("ledger csv", "page")
 
@@ -76,14 +74,14 @@ rule site_provenance:
         ],
     output:
         page=f"{PLAN.reports}/provenance.html",
-    params:
-        call=PLAN.call("report.site:build_provenance_page"),
     log:
         f"{PLAN.logs}/site_provenance.log",
     threads: 1
     resources:
         mem_mb=1000,
         runtime=5,
+    params:
+        call=PLAN.call("report.site:build_provenance_page"),
     shell:
         PLAN.step("artefacts", "page")
 
@@ -95,13 +93,13 @@ rule site_index:
         csv=rules.ledger.output.table,
     output:
         page=f"{PLAN.reports}/index.html",
-    params:
-        call=PLAN.call("report.site:build_index"),
     log:
         f"{PLAN.logs}/site_index.log",
     threads: 1
     resources:
         mem_mb=1000,
         runtime=5,
+    params:
+        call=PLAN.call("report.site:build_index"),
     shell:
         PLAN.step("ledger headline csv", "page")

@@ -17,9 +17,9 @@ from remeasure.fetch.settings import ClientSettings
 #: As patient as a test can afford.
 FAST = ClientSettings(
     connect_timeout=2.0,
-    read_timeout=0.4,
+    read_timeout=0.8,
     file_timeout=10.0,
-    retries=3,
+    retries=2,
     backoff=0.01,
     backoff_max=0.02,
     jitter=0.01,
@@ -76,9 +76,9 @@ class Exchange(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def body(self, data: bytes) -> None:
+        self.server.site.sent[self.path] += len(data)  # first: the client may be done sooner
         self.wfile.write(data)
         self.wfile.flush()
-        self.server.site.sent[self.path] += len(data)
 
     def hang_up(self) -> None:
         """Close the connection after this answer, however long it claimed to be."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import threading
 import time
@@ -230,14 +231,42 @@ def test_two_caches_on_one_folder_do_not_fetch_twice(
     assert "waiting for another fetch" in capfd.readouterr().err
 
 
-def test_no_progress_bar_without_a_terminal(
-    site: Site, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_progress_bar_only_on_a_terminal(
+    site: Site,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    Cache(tmp_path / "public", settings=FAST).fetch(
-        [Wanted(site.serve(f"/{n}", b"")) for n in "ab"]
-    )
+    wanted = [Wanted(site.serve(f"/{name}", b"")) for name in "abc"]
+    Cache(tmp_path / "quiet", settings=FAST).fetch(wanted)
     captured = capfd.readouterr()
     assert captured.out == captured.err == ""
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    Cache(tmp_path / "loud", settings=FAST).fetch(wanted, title="candles")
+    assert "candles" in terminal.getvalue()
+    assert "3/3" in terminal.getvalue()
+    assert capfd.readouterr().out == ""
+
+
+def test_a_cache_that_cannot_be_written(site: Site, tmp_path: Path) -> None:
+    """A file lies where a folder should be: a message, and the other file arrives."""
+    wanted = [Wanted(site.serve("/d/a", b"a")), Wanted(site.serve("/b", b"b"))]
+    folder = tmp_path / "public" / wanted[1].path
+    (folder.parent / "d").parent.mkdir(parents=True)
+    (folder.parent / "d").write_text("in the way")
+    with pytest.raises(FetchError, match=r"1 of 2 files .*\n.*cannot be written: ") as caught:
+        Cache(tmp_path / "public", settings=FAST).fetch(wanted)
+    assert "free space" in caught.value.remedy
+    assert folder.read_bytes() == b"b"
+    (tmp_path / "blocked").write_text("in the way")
+    with pytest.raises(SourceError, match="cannot be written"):
+        Cache(tmp_path / "blocked", settings=FAST).fetch(wanted)
 
 
 def test_urls_that_cannot_lie_side_by_side() -> None:

@@ -24,7 +24,7 @@ app = typer.Typer(
     help="Audit results, read the ledger, list sources.",
 )
 app.command("ledger")(ledger_command)
-console = Console(highlight=False)
+console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
 
 
 def _run_of(path: Path | None, run: str) -> str:

@@ -63,16 +63,15 @@ def _parsed(file: Path) -> tuple[frozenset[Path], frozenset[Path]]:
             named.update(f"{base}.{alias.name}" for alias in node.names)
     sources = {path for name in named if (path := module_file(name)) is not None}
     files: set[Path] = set()
-    for node in tree.body:
-        target = (
-            node.targets[0]
-            if isinstance(node, ast.Assign)
-            else node.target
-            if isinstance(node, ast.AnnAssign)
-            else None
-        )
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign):
+            target, value = statement.targets[0], statement.value
+        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            target, value = statement.target, statement.value
+        else:
+            continue
         if isinstance(target, ast.Name) and target.id == "PACKAGE_FILES":
-            for item in ast.literal_eval(node.value):  # type: ignore[union-attr,arg-type]
+            for item in ast.literal_eval(value):
                 path = file.parent / item
                 if not path.is_file():
                     raise ConfigError(

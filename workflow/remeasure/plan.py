@@ -25,6 +25,16 @@ from remeasure.step import Call
 from remeasure.studies.base import Study
 
 
+class Caption:
+    """A caption for ``snakemake --report``; an object, so that Snakemake reruns nothing for it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+
 class Plan:
     """Calls and paths of one run.
 
@@ -78,6 +88,11 @@ class Plan:
         """A study's own declaration of its outputs."""
         declared: Study = study_module(study, "outputs").STUDY
         return declared
+
+    def caption(self, study: str, output: str) -> Caption:
+        """What stands below a figure or table, from the study's own declaration."""
+        declared = self.study(study).output(output)
+        return Caption(f"**{declared.title}.** {declared.caption}")
 
     def reads(self, step: str) -> tuple[str, ...]:
         """Modules that a step loads by name, outside its imports: study declarations."""

@@ -18,60 +18,40 @@ steps produce must raise ``CONTRACT``.
 
 from __future__ import annotations
 
-import os
 import sys
+
+from remeasure.environment import settle
+
+if __name__ == "__main__":
+    settle()
+
+import argparse
+import hashlib
+import importlib
+import importlib.metadata
+import inspect
+import json
+import logging
+import os
+import platform
+import random
+import resource
+import secrets
+import time
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from remeasure.errors import ConfigError, DataError, ExpectedError
+from remeasure.ledger.measurement import Measurement, weakest
+from remeasure.records import read_record, sha256, stage_and_run, write_record
 
 #: Version of the contract, part of every call: raising it reruns every step.
 CONTRACT = 1
-
-#: One thread everywhere and no dependence on the place: set before numpy, polars … are imported.
-ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "VECLIB_MAXIMUM_THREADS": "1",
-    "NUMEXPR_NUM_THREADS": "1",
-    "POLARS_MAX_THREADS": "1",
-    "PYTHONHASHSEED": "0",
-    "MPLBACKEND": "Agg",
-    "TZ": "UTC",
-    "LC_ALL": "C.UTF-8",
-}
-
-
-def _settle() -> None:
-    """Restart the interpreter once where the environment is not yet the one of a step."""
-    if any(os.environ.get(key) != value for key, value in ENVIRONMENT.items()):
-        os.environ.update(ENVIRONMENT)
-        os.execv(sys.executable, [sys.executable, "-m", "remeasure.step", *sys.argv[1:]])  # noqa: S606
-
-
-if __name__ == "__main__":
-    _settle()
-
-import argparse  # noqa: E402
-import hashlib  # noqa: E402
-import importlib  # noqa: E402
-import importlib.metadata  # noqa: E402
-import inspect  # noqa: E402
-import json  # noqa: E402
-import logging  # noqa: E402
-import platform  # noqa: E402
-import random  # noqa: E402
-import resource  # noqa: E402
-import secrets  # noqa: E402
-import time  # noqa: E402
-import typing  # noqa: E402
-from collections.abc import Callable, Mapping  # noqa: E402
-from dataclasses import dataclass  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
-
-from pydantic import BaseModel, ValidationError  # noqa: E402
-
-from remeasure.errors import ConfigError, DataError, ExpectedError  # noqa: E402
-from remeasure.ledger.measurement import Measurement, weakest  # noqa: E402
-from remeasure.records import read_record, sha256, stage_and_run, write_record  # noqa: E402
 
 log = logging.getLogger("remeasure")
 

@@ -14,8 +14,9 @@ import sklearn.metrics
 
 from remeasure.ledger.measurement import WHOLE, Measurement
 from remeasure.ledger.verdict import agrees
-from remeasure.store.frames import read_frame, write_frame
+from remeasure.store.frames import read_frame, write_frame, write_json
 from remeasure.studies.crypto.direction import (
+    HEADLINE,
     OUTPUTS,
     SCORES,
     DirectionStep,
@@ -141,7 +142,8 @@ def test_unchanged_price_is_not_up() -> None:
 def test_every_row_has_one_answer(scored: tuple[pl.DataFrame, list[Measurement]]) -> None:
     _, answers = scored
     keys = [(a.output_id, a.quantity, a.condition) for a in answers]
-    assert keys == [row.key for row in measurable(OUTPUTS)]
+    assert keys == [*(row.key for row in measurable(OUTPUTS)), HEADLINE]
+    assert HEADLINE in rows()
     for answer in answers:
         assert answer.value is not None
         assert answer.coverage == WHOLE
@@ -151,6 +153,7 @@ def test_printed_standard_error(scored: tuple[pl.DataFrame, list[Measurement]]) 
     _, answers = scored
     (row,) = [row for row in measurable(OUTPUTS) if row.kind == "exact"]
     (answer,) = [a for a in answers if a.condition == row.condition]
+    assert isinstance(answer.value, float)
     assert agrees(row, answer.value)
     # The other printed error, a quarter of a point, is no rounding of it: 0.24.
     other = rows()["tab_direction", "standard error of hit rate", "printed, BTC"]
@@ -169,8 +172,27 @@ def test_missing_coins_are_not_run(tmp_path: Path) -> None:
     values = {(a.quantity, a.condition): a for a in answers}
     assert values["hit rate", "ETH"].value is not None
     assert values["hit rate", "BTC"].value is None
+    assert values["hit rate", "BTC next hour"].value is None
     assert "no hour of this coin" in values["ROC AUC", "BTC"].note
-    assert len(answers) == len(measurable(OUTPUTS))
+    assert len(answers) == len(measurable(OUTPUTS)) + 1
+
+
+def test_the_best_possible_rate_is_told_not_judged(tmp_path: Path) -> None:
+    path, truth = tmp_path / "forecasts.parquet", tmp_path / "truth.json"
+    write_frame(forecasts("BTCUSDT"), path, FORECASTS)
+    rates = {"BTCUSDT": {"bayes_hit_rate": {"from_first_test": 0.5416}}}
+    rates["ETHUSDT"] = {"bayes_hit_rate": {"from_first_test": None}}  # type: ignore[dict-item]
+    write_json({"coins": rates}, truth)
+    answers = measure_direction(
+        forecasts=path,
+        scores=tmp_path / "scores.parquet",
+        settings=STEP,
+        rng=np.random.default_rng(2),
+        truth=truth,
+    )
+    (rate,) = [a for a in answers if (a.quantity, a.condition) == ("hit rate", "BTC")]
+    assert "54.16%" in rate.note
+    assert rate.truth is None
 
 
 @pytest.mark.parametrize(

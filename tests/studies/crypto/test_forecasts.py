@@ -186,6 +186,15 @@ def test_training_ends_a_gap_before_the_month() -> None:
     assert ours.probability.tolist() != theirs.probability.tolist()
 
 
+@pytest.mark.parametrize("length", [1, 24])
+def test_a_target_is_known_when_it_has_ended(length: int) -> None:
+    features = feature_rows().head(50)
+    data = examples(features, length)
+    assert data.names == FEATURES
+    assert (data.target_start == features["target_hour"].to_numpy()).all()
+    assert set(data.target_end - data.target_start) == {length * HOUR}
+
+
 def test_same_bytes_twice(hours: Path, shards: dict[str, dict[str, Path]], tmp_path: Path) -> None:
     again = shard(hours, tmp_path, "2023")
     for name, path in shards["2023"].items():

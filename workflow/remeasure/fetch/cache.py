@@ -69,10 +69,21 @@ class NotTried(SourceError):
     """A file that was not asked for, because its host refused another one for all."""
 
 
+def _unwritable(place: Path, error: OSError) -> SourceError:
+    return SourceError(
+        f"the raw cache cannot be written: {error.strerror or error}",
+        where=error.filename or place,
+        remedy="free space, or give this user the right to write there; then run again",
+    )
+
+
 @contextmanager
 def _host_lock(folder: Path) -> Iterator[None]:
     """Only one process at a time asks one host; others wait and say so."""
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
     try:
         import fcntl
     except ImportError:  # Windows: keeping two runs apart is the user's business there
@@ -89,14 +100,13 @@ def _host_lock(folder: Path) -> Iterator[None]:
 
 def _progress(title: str, total: int) -> Progress:
     """A progress bar on standard error, invisible where that is no terminal."""
-    console = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal or total < 2,
+        console=Console(stderr=True),
+        disable=not sys.stderr.isatty() or total < 2,
         transient=True,
     )
     bar.add_task(title, total=total)
@@ -282,6 +292,8 @@ class _Job:
             with self.lock:
                 self.hosts_lost.setdefault(host, error)
             raise
+        except OSError as error:  # of the disk: those of the network are dealt with by the client
+            raise _unwritable(self.root / wanted.path, error) from error
 
     def _complete_checksum(self, wanted: Wanted) -> bool:
         """Make the checksum file of ``wanted`` present; whether the service was asked for it."""

@@ -78,8 +78,6 @@ class _Pause:
 class _Retry(Retry):
     """urllib3's Retry, with waits that all threads share and that `Client.stop` ends."""
 
-    RETRY_AFTER_STATUS_CODES = Retry.RETRY_AFTER_STATUS_CODES | {418}
-
     def __init__(self, *, pause: _Pause, longest: int, **options: Any) -> None:
         # One second above the limit: urllib3 cuts longer waits, and a cut one must be told apart.
         super().__init__(**{**options, "retry_after_max": longest + 1})

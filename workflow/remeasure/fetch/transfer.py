@@ -155,6 +155,7 @@ class _Transfer:
         self.deadline = time.monotonic() + client.settings.file_timeout
         self.transferred = 0
         self.size = 0
+        self.knows_ranges = True  # until it shows otherwise
 
     def run(self) -> Received:
         """Attempt until the body is whole; attempts that get further are not counted."""
@@ -205,7 +206,9 @@ class _Transfer:
                 raise _BrokeOff(f"with HTTP {response.status_code}, which does not continue it")
             fresh = _Progress.of(self.url, response)
             if progress and progress.validator == fresh.validator:
-                # Asked for the rest of the same file, it sends the whole: it knows no ranges.
+                # Asked for the rest of the same file, it sends the whole.
+                self.knows_ranges = False
+            if not self.knows_ranges:
                 fresh = replace(fresh, etag="", modified="")
             self.part.write_bytes(b"")
             self.size = 0

@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv as csv_module
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
 
@@ -44,6 +43,14 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class CitedOutput:
+    """A cited output, and the first of its rows: where a link to it leads."""
+
+    declared: Output
+    first: Row
+
+
+@dataclass(frozen=True)
 class Block:
     """One section of the page: an output, or a run of cited ones (``cited``)."""
 
@@ -55,18 +62,17 @@ class Block:
     table: Markup | None = None
     command: str = ""
     cited: bool = False
-    facts: tuple[tuple[Any, Row], ...] = field(default=())
+    facts: tuple[tuple[CitedOutput, Row], ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
         """Rows of each verdict."""
         return counted(self.rows)
 
-
-@dataclass(frozen=True)
-class _CitedOutput:
-    declared: Output
-    first: Row
+    @property
+    def measured(self) -> bool:
+        """Whether this run measured any of its rows: closed forms come before experiments."""
+        return any(row.value is not None for row in self.rows)
 
 
 def _svg_size(path: Path) -> tuple[int, int]:
@@ -159,7 +165,7 @@ def _blocks(
         outputs = list(group)
         if cited:
             facts = [
-                (_CitedOutput(output, by_output[output.id][0]), row)
+                (CitedOutput(output, by_output[output.id][0]), row)
                 for output in outputs
                 for row in by_output.get(output.id, ())
             ]

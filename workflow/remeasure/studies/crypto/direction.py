@@ -6,6 +6,7 @@ exactly where it opened is not up, so "down" is right there.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,14 @@ import numpy.typing as npt
 import pandera.polars as pa
 import polars as pl
 
-from remeasure.ledger.measurement import Measurement
+from remeasure.ledger.measurement import Measurement, not_run
 from remeasure.model import Model
 from remeasure.stats.auc import delong
 from remeasure.stats.bootstrap import draw_blocks, percentile_interval, resampled_means
 from remeasure.stats.proportion import standard_error
 from remeasure.stats.ranks import average_ranks, spearman
-from remeasure.store.frames import read_frame, write_frame
-from remeasure.studies.crypto.forecasts import FORECASTS
+from remeasure.store.frames import read_frame, read_json, write_frame
+from remeasure.studies.crypto.forecasts import FORECASTS, hits
 from remeasure.studies.crypto.published import answer_all, printed, walked_coverage
 from remeasure.studies.crypto.series import coin
 from remeasure.studies.crypto.settings import (
@@ -35,6 +36,11 @@ from remeasure.studies.crypto.settings import (
 Floats = npt.NDArray[np.float64]
 
 OUTPUTS = ("tab_direction",)
+
+#: The row of another output that repeats BTC's hit rate.
+HEADLINE = ("tab_headline", "hit rate", "BTC next hour")
+
+ABSENT = "this run forecasts no hour of this coin"
 
 #: Coins whose hit rates are printed.
 HIT_RATES = ("BTC", "ETH", "SOL")
@@ -81,11 +87,6 @@ class DirectionStep(Model):
     base: Interval
     candles: Dataset
     walk_forward: WalkForwardSettings
-
-
-def hits(forecasts: pl.DataFrame) -> npt.NDArray[np.bool_]:
-    """Whether each forecast was right, shape ``(n,)``."""
-    return np.asarray((forecasts["p"].to_numpy() > 0.5) == forecasts["up"].to_numpy())
 
 
 def score(
@@ -145,7 +146,12 @@ def score(
 
 
 def measure_direction(
-    *, forecasts: Path, scores: Path, settings: DirectionStep, rng: np.random.Generator
+    *,
+    forecasts: Path,
+    scores: Path,
+    settings: DirectionStep,
+    rng: np.random.Generator,
+    truth: Path | None = None,
 ) -> list[Measurement]:
     """Step: score the forecasts of each coin and answer the rows of ``tab_direction``.
 
@@ -157,6 +163,9 @@ def measure_direction(
         Output, Parquet: :data:`SCORES`.
     settings, rng
         See :class:`DirectionStep`, :func:`score`.
+    truth
+        JSON of the generator, on generated data: how often the best forecast is right is
+        then told beside each hit rate. It bounds a learned rate, so it is no truth of it.
     """
     table = read_frame(forecasts, FORECASTS)
     rows = pl.concat(
@@ -170,75 +179,95 @@ def measure_direction(
     covered = walked_coverage(
         settings.walk_forward, settings.candles, settings.base, settings.coins
     )
-    return answer_all(_answers(rows, covered), OUTPUTS, "this run forecasts no hour of this coin")
+    bounds = _bounds(truth)
+    answers = [_printed_error()]
+    headline = not_run(*HEADLINE, ABSENT)
+    for row in rows.iter_rows(named=True):
+        rate = _hit_rate(row, covered, bounds)
+        if row["coin"] in HIT_RATES:
+            answers.append(rate)
+        if row["coin"] == "BTC":
+            answers += _bitcoin(row, covered)
+            output_id, quantity, condition = HEADLINE
+            headline = replace(rate, output_id=output_id, quantity=quantity, condition=condition)
+    return [*answer_all(answers, OUTPUTS, ABSENT), headline]
 
 
-def _answers(scores: pl.DataFrame, covered: str) -> list[Measurement]:
-    found = {row["coin"]: row for row in scores.iter_rows(named=True)}
-    return [
-        *(_hit_rate(row, covered) for name, row in found.items() if name in HIT_RATES),
-        *(_bitcoin(found["BTC"], covered) if "BTC" in found else ()),
-        _printed_error(),
-    ]
+def _bounds(truth: Path | None) -> dict[str, float]:
+    """How often the best forecast is right over the test months, by coin, where it is known."""
+    if truth is None:
+        return {}
+    rates = {
+        coin(symbol): each["bayes_hit_rate"]["from_first_test"]
+        for symbol, each in read_json(truth)["coins"].items()
+    }
+    return {name: rate for name, rate in rates.items() if rate is not None}
 
 
-def _hit_rate(row: dict[str, Any], covered: str) -> Measurement:
+def _hit_rate(row: dict[str, Any], covered: str, bounds: dict[str, float]) -> Measurement:
+    name = row["coin"]
     return Measurement(
         output_id="tab_direction",
         quantity="hit rate",
-        condition=row["coin"],
+        condition=name,
         value=100 * row["hit_rate"],
         low=100 * row["hit_low"],
         high=100 * row["hit_high"],
         n=row["hours"],
         coverage=covered,
+        note=f"the best possible forecast of this synthetic market is right in"
+        f" {100 * bounds[name]:.2f}% of the hours"
+        if name in bounds
+        else "",
     )
 
 
 def _bitcoin(row: dict[str, Any], covered: str) -> list[Measurement]:
     """The rows that are printed for BTC alone."""
-    low, high = sorted(
-        standard_error(row[column], row["hours"]) for column in ("hit_low", "hit_high")
-    )
-    return [
-        Measurement(
+
+    def answer(
+        quantity: str, condition: str, value: float, low: float, high: float, note: str = ""
+    ) -> Measurement:
+        return Measurement(
             output_id="tab_direction",
             quantity=quantity,
             condition=condition,
-            value=scale * value,
-            low=scale * interval[0],
-            high=scale * interval[1],
+            value=value,
+            low=low,
+            high=high,
             n=row["hours"],
             coverage=covered,
             note=note,
         )
-        for quantity, condition, value, interval, scale, note in (
-            (
-                "always-up hit rate",
-                "BTC",
-                row["up_rate"],
-                (row["up_low"], row["up_high"]),
-                100,
-                "",
-            ),
-            ("ROC AUC", "BTC", row["auc"], (row["auc_low"], row["auc_high"]), 1, ""),
-            (
-                "standard error of hit rate",
-                "printed, BTC",
-                row["binomial_se"],
-                (min(low, row["binomial_se"]), max(high, row["binomial_se"])),
-                100,
-                f"sqrt(p(1-p)/n); the block bootstrap gives {100 * row['hit_se']:.3f}",
-            ),
-            (
-                "rank correlation of consecutive hourly returns",
-                "BTC, test period",
-                row["rank_correlation"],
-                (row["rank_low"], row["rank_high"]),
-                1,
-                "",
-            ),
-        )
+
+    errors = sorted(
+        100 * standard_error(row[column], row["hours"])
+        for column in ("hit_low", "hit_rate", "hit_high")
+    )
+    return [
+        answer(
+            "always-up hit rate",
+            "BTC",
+            100 * row["up_rate"],
+            100 * row["up_low"],
+            100 * row["up_high"],
+        ),
+        answer("ROC AUC", "BTC", row["auc"], row["auc_low"], row["auc_high"]),
+        answer(
+            "standard error of hit rate",
+            "printed, BTC",
+            100 * row["binomial_se"],
+            errors[0],
+            errors[-1],
+            f"sqrt(p(1-p)/n); the block bootstrap gives {100 * row['hit_se']:.3f}",
+        ),
+        answer(
+            "rank correlation of consecutive hourly returns",
+            "BTC, test period",
+            row["rank_correlation"],
+            row["rank_low"],
+            row["rank_high"],
+        ),
     ]
 
 

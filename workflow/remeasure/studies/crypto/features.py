@@ -344,7 +344,7 @@ def window_sum(values: pl.Series, hours: int) -> pl.Series:
 def _later(values: Floats, hours: int) -> Floats:
     """Values moved to a later place, NaN before the first."""
     moved = np.full_like(values, np.nan)
-    moved[hours:] = values[: len(values) - hours]
+    moved[hours:] = values[: max(len(values) - hours, 0)]
     return moved
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pandera.polars as pa
 import polars as pl
 
@@ -128,6 +129,11 @@ def forecast(features: pl.DataFrame, refits: Sequence[Refit]) -> pl.DataFrame:
             for refit in refits
         ]
     ).sort("symbol", "target_hour")
+
+
+def hits(forecasts: pl.DataFrame) -> npt.NDArray[np.bool_]:
+    """Whether each forecast was right, shape ``(n,)``."""
+    return np.asarray((forecasts["p"].to_numpy() > 0.5) == forecasts["up"].to_numpy())
 
 
 def importance_of(refits: Sequence[Refit]) -> pl.DataFrame:

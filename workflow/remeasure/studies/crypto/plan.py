@@ -13,7 +13,7 @@ from typing import Any
 from remeasure.config import Config
 from remeasure.errors import ConfigError
 from remeasure.studies.crypto.drawn import FIGURES, TABLES
-from remeasure.studies.crypto.settings import KNOWN_COINS, Dataset, Settings
+from remeasure.studies.crypto.settings import KNOWN_COINS, Dataset, Interval, Settings
 
 
 def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
@@ -53,7 +53,13 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
             }
             for name, each in candles.items()
         },
-        **{f"sources:parse_candles[{name}]": each for name, each in candles.items()},
+        **{
+            f"sources:parse_candles[{name}]": {
+                **each,
+                "known_holes": settings.known_holes.get(name, ()),
+            }
+            for name, each in candles.items()
+        },
         "features:build_hours": {"interval": settings.base, "dataset": base, "coins": coins},
         "calendar_identities:measure_calendar": {},
         "closed_forms:measure_closed_forms": {},
@@ -186,7 +192,9 @@ def _source_problems(settings: Settings, mirror: str | None) -> Iterator[str]:
                     )
 
 
-def _mirror_problems(mirror: Path, interval: str, coin: str, dataset: Dataset) -> Iterator[str]:
+def _mirror_problems(
+    mirror: Path, interval: Interval, coin: str, dataset: Dataset
+) -> Iterator[str]:
     from remeasure.fetch.binance import HOST, spot_plan
 
     folder = mirror / HOST / "data" / "spot" / "monthly" / "klines"

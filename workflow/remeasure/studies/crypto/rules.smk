@@ -12,9 +12,9 @@ CRYPTO = PLAN.config.section("crypto")
 CRYPTO_FEATURES = f"{PLAN.features}/crypto"
 CRYPTO_RESULTS = f"{PLAN.results}/crypto"
 CRYPTO_SPOT = [name for name, dataset in CRYPTO.spot.items() if dataset is not None]
-CRYPTO_MANIFEST = PLAN.features + "/crypto_spot_{interval}.manifest.json"
-CRYPTO_CANDLES = CRYPTO_FEATURES + "/candles_{interval}.duckdb"
-CRYPTO_MEASURED = CRYPTO_RESULTS + "/measurements"
+CRYPTO_MANIFEST = f"{PLAN.features}/crypto_spot_{{interval}}.manifest.json"
+CRYPTO_CANDLES = f"{CRYPTO_FEATURES}/candles_{{interval}}.duckdb"
+CRYPTO_MEASURED = f"{CRYPTO_RESULTS}/measurements"
 CRYPTO_FIGURES = f"{PLAN.reports}/crypto/figures"
 CRYPTO_YEARS = [
     str(year)
@@ -23,6 +23,10 @@ CRYPTO_YEARS = [
         int(CRYPTO.walk_forward.last_test[:4]) + 1,
     )
 ]
+
+
+# Generated candles come with the truth that was planted in them.
+CRYPTO_TRUTH = {"truth": f"{CRYPTO_FEATURES}/truth.json"} if CRYPTO.origin == "generated" else {}
 
 
 wildcard_constraints:
@@ -37,14 +41,14 @@ if CRYPTO.origin == "generated":
             manifests=expand(CRYPTO_MANIFEST, interval=CRYPTO_SPOT),
             truth=f"{CRYPTO_FEATURES}/truth.json",
             truth_hours=f"{CRYPTO_FEATURES}/truth.parquet",
-        params:
-            call=PLAN.call("studies.crypto.generate:generate_archive"),
         log:
             f"{PLAN.logs}/crypto_generate.log",
         threads: 1
         resources:
             mem_mb=3000,
             runtime=10,
+        params:
+            call=PLAN.call("studies.crypto.generate:generate_archive"),
         shell:
             PLAN.step("", "manifests truth truth_hours")
 
@@ -53,17 +57,17 @@ else:
     rule crypto_fetch:
         output:
             manifest=CRYPTO_MANIFEST,
-        params:
-            call=lambda wildcards: PLAN.call(
-                f"studies.crypto.fetching:fetch_candles[{wildcards.interval}]"
-            ),
         log:
-            PLAN.logs + "/crypto_fetch_{interval}.log",
+            f"{PLAN.logs}/crypto_fetch_{{interval}}.log",
         threads: 1
         resources:
             mem_mb=1000,
             runtime=600,
             host_data_binance_vision=1,
+        params:
+            call=lambda wildcards: PLAN.call(
+                f"studies.crypto.fetching:fetch_candles[{wildcards.interval}]"
+            ),
         shell:
             PLAN.step("", "manifest")
 
@@ -73,16 +77,16 @@ rule crypto_candles:
         manifest=CRYPTO_MANIFEST,
     output:
         candles=CRYPTO_CANDLES,
-    params:
-        call=lambda wildcards: PLAN.call(
-            f"studies.crypto.sources:parse_candles[{wildcards.interval}]"
-        ),
     log:
-        PLAN.logs + "/crypto_candles_{interval}.log",
+        f"{PLAN.logs}/crypto_candles_{{interval}}.log",
     threads: 1
     resources:
         mem_mb=4000,
         runtime=15,
+    params:
+        call=lambda wildcards: PLAN.call(
+            f"studies.crypto.sources:parse_candles[{wildcards.interval}]"
+        ),
     shell:
         PLAN.step("manifest", "candles")
 
@@ -92,14 +96,14 @@ rule crypto_hours:
         candles=CRYPTO_CANDLES.format(interval=CRYPTO.base),
     output:
         hours=f"{CRYPTO_FEATURES}/hours.duckdb",
-    params:
-        call=PLAN.call("studies.crypto.features:build_hours"),
     log:
         f"{PLAN.logs}/crypto_hours.log",
     threads: 1
     resources:
         mem_mb=3000,
         runtime=10,
+    params:
+        call=PLAN.call("studies.crypto.features:build_hours"),
     shell:
         PLAN.step("candles", "hours")
 
@@ -108,14 +112,14 @@ rule crypto_calendar:
     output:
         identities=f"{CRYPTO_RESULTS}/calendar.json",
         measurements=f"{CRYPTO_MEASURED}/calendar.parquet",
-    params:
-        call=PLAN.call("studies.crypto.calendar_identities:measure_calendar"),
     log:
         f"{PLAN.logs}/crypto_calendar.log",
     threads: 1
     resources:
         mem_mb=500,
         runtime=5,
+    params:
+        call=PLAN.call("studies.crypto.calendar_identities:measure_calendar"),
     shell:
         PLAN.step("", "identities measurements")
 
@@ -123,14 +127,14 @@ rule crypto_calendar:
 rule crypto_closed_forms:
     output:
         measurements=f"{CRYPTO_MEASURED}/closed_forms.parquet",
-    params:
-        call=PLAN.call("studies.crypto.closed_forms:measure_closed_forms"),
     log:
         f"{PLAN.logs}/crypto_closed_forms.log",
     threads: 1
     resources:
         mem_mb=500,
         runtime=5,
+    params:
+        call=PLAN.call("studies.crypto.closed_forms:measure_closed_forms"),
     shell:
         PLAN.step("", "measurements")
 
@@ -142,14 +146,14 @@ rule crypto_tails:
         tails=f"{CRYPTO_RESULTS}/tails.parquet",
         histogram=f"{CRYPTO_RESULTS}/tails_histogram.parquet",
         measurements=f"{CRYPTO_MEASURED}/tails.parquet",
-    params:
-        call=PLAN.call("studies.crypto.tails:measure_tails"),
     log:
         f"{PLAN.logs}/crypto_tails.log",
     threads: 1
     resources:
         mem_mb=1000,
         runtime=5,
+    params:
+        call=PLAN.call("studies.crypto.tails:measure_tails"),
     shell:
         PLAN.step("hours", "tails histogram measurements")
 
@@ -161,14 +165,14 @@ rule crypto_autocorrelation:
         acf=f"{CRYPTO_RESULTS}/acf.parquet",
         hour_of_day=f"{CRYPTO_RESULTS}/hour_of_day.parquet",
         measurements=f"{CRYPTO_MEASURED}/autocorrelation.parquet",
-    params:
-        call=PLAN.call("studies.crypto.autocorrelation:measure_autocorrelation"),
     log:
         f"{PLAN.logs}/crypto_autocorrelation.log",
     threads: 1
     resources:
         mem_mb=2000,
         runtime=10,
+    params:
+        call=PLAN.call("studies.crypto.autocorrelation:measure_autocorrelation"),
     shell:
         PLAN.step("hours", "acf hour_of_day measurements")
 
@@ -179,14 +183,14 @@ rule crypto_reversal:
     output:
         reversal=f"{CRYPTO_RESULTS}/reversal.parquet",
         measurements=f"{CRYPTO_MEASURED}/reversal.parquet",
-    params:
-        call=PLAN.call("studies.crypto.reversal:measure_reversal"),
     log:
         f"{PLAN.logs}/crypto_reversal.log",
     threads: 1
     resources:
         mem_mb=1000,
         runtime=5,
+    params:
+        call=PLAN.call("studies.crypto.reversal:measure_reversal"),
     shell:
         PLAN.step("hours", "reversal measurements")
 
@@ -199,14 +203,14 @@ rule crypto_breakeven:
         moves=f"{CRYPTO_RESULTS}/moves.parquet",
         breakeven=f"{CRYPTO_RESULTS}/breakeven.parquet",
         measurements=f"{CRYPTO_MEASURED}/breakeven.parquet",
-    params:
-        call=PLAN.call("studies.crypto.breakeven:measure_breakeven"),
     log:
         f"{PLAN.logs}/crypto_breakeven.log",
     threads: 1
     resources:
         mem_mb=2000,
         runtime=5,
+    params:
+        call=PLAN.call("studies.crypto.breakeven:measure_breakeven"),
     shell:
         PLAN.step("hours candles", "moves breakeven measurements")
 
@@ -215,17 +219,17 @@ rule crypto_forecast:
     input:
         hours=rules.crypto_hours.output.hours,
     output:
-        forecasts=CRYPTO_RESULTS + "/forecasts/{year}.parquet",
-        importance=CRYPTO_RESULTS + "/importance/{year}.parquet",
-        booster=CRYPTO_RESULTS + "/boosters/{year}.txt",
-    params:
-        call=PLAN.call("studies.crypto.forecasts:forecast_year"),
+        forecasts=f"{CRYPTO_RESULTS}/forecasts/{{year}}.parquet",
+        importance=f"{CRYPTO_RESULTS}/importance/{{year}}.parquet",
+        booster=f"{CRYPTO_RESULTS}/boosters/{{year}}.txt",
     log:
-        PLAN.logs + "/crypto_forecast_{year}.log",
+        f"{PLAN.logs}/crypto_forecast_{{year}}.log",
     threads: 1
     resources:
         mem_mb=2000,
         runtime=30,
+    params:
+        call=PLAN.call("studies.crypto.forecasts:forecast_year"),
     shell:
         PLAN.step("hours", "forecasts importance booster", "year")
 
@@ -235,53 +239,52 @@ rule crypto_forecasts:
         shards=expand(rules.crypto_forecast.output.forecasts, year=CRYPTO_YEARS),
     output:
         forecasts=f"{CRYPTO_RESULTS}/forecasts.parquet",
-    params:
-        call=PLAN.call("studies.crypto.forecasts:join_forecasts"),
     log:
         f"{PLAN.logs}/crypto_forecasts.log",
     threads: 1
     resources:
         mem_mb=1000,
         runtime=5,
+    params:
+        call=PLAN.call("studies.crypto.forecasts:join_forecasts"),
     shell:
         PLAN.step("shards", "forecasts")
 
 
 rule crypto_direction:
     input:
+        **CRYPTO_TRUTH,
         forecasts=rules.crypto_forecasts.output.forecasts,
     output:
         scores=f"{CRYPTO_RESULTS}/direction.parquet",
         measurements=f"{CRYPTO_MEASURED}/direction.parquet",
-    params:
-        call=PLAN.call("studies.crypto.direction:measure_direction"),
     log:
         f"{PLAN.logs}/crypto_direction.log",
     threads: 1
     resources:
         mem_mb=1000,
         runtime=5,
+    params:
+        call=PLAN.call("studies.crypto.direction:measure_direction"),
     shell:
-        PLAN.step("forecasts", "scores measurements")
+        PLAN.step(" ".join(["forecasts", *CRYPTO_TRUTH]), "scores measurements")
 
 
 rule crypto_leak_audit:
     input:
         candles=CRYPTO_CANDLES.format(interval=CRYPTO.leak_audit.interval),
-        hourly=expand(
-            CRYPTO_CANDLES, interval=[name for name in CRYPTO_SPOT if name == "1h"]
-        ),
+        hourly=expand(CRYPTO_CANDLES, interval=[name for name in CRYPTO_SPOT if name == "1h"]),
     output:
         audit=f"{CRYPTO_RESULTS}/leak_audit.json",
         measurements=f"{CRYPTO_MEASURED}/leak_audit.parquet",
-    params:
-        call=PLAN.call("studies.crypto.leak_audit:measure_leak_audit"),
     log:
         f"{PLAN.logs}/crypto_leak_audit.log",
     threads: 1
     resources:
         mem_mb=4000,
         runtime=30,
+    params:
+        call=PLAN.call("studies.crypto.leak_audit:measure_leak_audit"),
     shell:
         PLAN.step("candles hourly", "audit measurements")
 
@@ -295,14 +298,14 @@ rule crypto_trading:
         fees=f"{CRYPTO_RESULTS}/fees.parquet",
         moves=f"{CRYPTO_RESULTS}/right_wrong.parquet",
         measurements=f"{CRYPTO_MEASURED}/trading.parquet",
-    params:
-        call=PLAN.call("studies.crypto.trading:measure_trading"),
     log:
         f"{PLAN.logs}/crypto_trading.log",
     threads: 1
     resources:
         mem_mb=1000,
         runtime=5,
+    params:
+        call=PLAN.call("studies.crypto.trading:measure_trading"),
     shell:
         PLAN.step("hours forecasts", "curves fees moves measurements")
 
@@ -327,14 +330,15 @@ for figure, drawn_from in CRYPTO_DRAWN.FIGURES.items():
             dark_png=f"{CRYPTO_FIGURES}/{figure}.dark.png",
             csv=f"{CRYPTO_FIGURES}/{figure}.csv",
             alt=f"{CRYPTO_FIGURES}/{figure}.alt.txt",
-        params:
-            call=PLAN.call(f"studies.crypto.figures:{figure}"),
         log:
             f"{PLAN.logs}/crypto_{figure}.log",
         threads: 1
         resources:
             mem_mb=1000,
             runtime=5,
+        params:
+            call=PLAN.call(f"studies.crypto.figures:{figure}"),
+            caption=PLAN.caption("crypto", figure),
         shell:
             PLAN.step(
                 " ".join(name for name, _ in drawn_from),
@@ -356,14 +360,15 @@ for table, drawn_from in CRYPTO_DRAWN.TABLES.items():
                 category="crypto",
                 labels={"output": table},
             ),
-        params:
-            call=PLAN.call(f"studies.crypto.tables:{table}"),
         log:
             f"{PLAN.logs}/crypto_{table}.log",
         threads: 1
         resources:
             mem_mb=1000,
             runtime=5,
+        params:
+            call=PLAN.call(f"studies.crypto.tables:{table}"),
+            caption=PLAN.caption("crypto", table),
         shell:
             PLAN.step(" ".join(name for name, _ in drawn_from), "table")
 
@@ -389,9 +394,5 @@ ARTEFACTS["crypto"] = [
     rules.crypto_forecasts.output.forecasts,
     *expand(rules.crypto_forecast.output, year=CRYPTO_YEARS),
 ]
-FIGURES["crypto"] = [
-    f"{CRYPTO_FIGURES}/{figure}.light.svg" for figure in CRYPTO_DRAWN.FIGURES
-]
-TABLES["crypto"] = [
-    f"{PLAN.reports}/crypto/tables/{table}.html" for table in CRYPTO_DRAWN.TABLES
-]
+FIGURES["crypto"] = [f"{CRYPTO_FIGURES}/{figure}.light.svg" for figure in CRYPTO_DRAWN.FIGURES]
+TABLES["crypto"] = [f"{PLAN.reports}/crypto/tables/{table}.html" for table in CRYPTO_DRAWN.TABLES]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -37,6 +37,30 @@ class Dataset(Model):
             raise ValueError(f"first ({self.first}) must be 2017-08-17 (first candle) or later")
         if len(set(self.coins)) != len(self.coins):
             raise ValueError("coins must not repeat")
+        return self
+
+
+class Hole(Model):
+    """Candles that a data set is known to lack although the exchange traded.
+
+    Attributes
+    ----------
+    symbol
+        The coin; None for all coins.
+    missing_from, back_at
+        UTC; every candle that lies wholly between the two must be absent.
+    """
+
+    symbol: Symbol | None = None
+    missing_from: datetime
+    back_at: datetime
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.missing_from.tzinfo is not None or self.back_at.tzinfo is not None:
+            raise ValueError("write missing_from and back_at in UTC, without a time zone")
+        if self.missing_from >= self.back_at:
+            raise ValueError("missing_from must be before back_at")
         return self
 
 
@@ -145,6 +169,7 @@ class Settings(Model):
     base: Interval
     coins: tuple[Symbol, ...] = Field(min_length=1)
     files: dict[Interval, dict[Symbol, str]]
+    known_holes: dict[Interval, tuple[Hole, ...]]
     generator: GeneratorSettings
     tails: TailsSettings
     autocorrelation: AutocorrelationSettings

@@ -31,7 +31,7 @@ from typing import Final, NoReturn, Self
 
 import numpy as np
 import polars as pl
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from remeasure.errors import DataError
 from remeasure.fetch.checksum import parse_checksum
@@ -47,7 +47,7 @@ from remeasure.studies.crypto.parsing import (
     parse_rows,
     table_candles,
 )
-from remeasure.studies.crypto.settings import Dataset, Interval, Symbol
+from remeasure.studies.crypto.settings import Dataset, Hole, Interval, Symbol
 
 CANDLES: Final = Table(
     name="candles",
@@ -109,30 +109,6 @@ _NAME = re.compile(
     r"(?P=symbol)-(?P=interval)-(?P<period>[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?)\.zip"
 )
 _CHECKSUM = ".CHECKSUM"
-
-
-class Hole(Model):
-    """Candles that a data set is known to lack although the exchange traded.
-
-    Attributes
-    ----------
-    symbol
-        The coin; None for all coins.
-    missing_from, back_at
-        UTC; every candle that lies wholly between the two must be absent.
-    """
-
-    symbol: Symbol | None = None
-    missing_from: datetime
-    back_at: datetime
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        if self.missing_from.tzinfo is not None or self.back_at.tzinfo is not None:
-            raise ValueError("write missing_from and back_at in UTC, without a time zone")
-        if self.missing_from >= self.back_at:
-            raise ValueError("missing_from must be before back_at")
-        return self
 
 
 class CandlesStep(Model):

@@ -34,8 +34,7 @@ from remeasure.ledger.measurement import WHOLE, Measurement
 from remeasure.model import Model
 from remeasure.stats.bootstrap import draw_blocks, percentile_interval, resampled_means
 from remeasure.store.frames import read_frame, write_frame
-from remeasure.studies.crypto.direction import hits
-from remeasure.studies.crypto.forecasts import FORECASTS
+from remeasure.studies.crypto.forecasts import FORECASTS, hits
 from remeasure.studies.crypto.published import answer_all, printed, walked_coverage
 from remeasure.studies.crypto.series import Closes, coin, read_closes
 from remeasure.studies.crypto.settings import (
@@ -56,6 +55,8 @@ PLAIN, HELD = "plain", "held"
 TEXT_BAND = 0.05
 PUBLISHED_BANDS = 6
 FIGURE_COINS = ("BTC", "SOL")
+#: Fees a side that figure and text show.
+PUBLISHED_FEES_BP = {0.0, 1.0, 2.0, 5.0}
 
 #: One row a coin, strategy, fee and UTC day with a forecast, in this order.
 CURVES = pa.DataFrameSchema(
@@ -522,10 +523,13 @@ def _arithmetic(trading: TradingSettings) -> Iterator[Measurement]:
             output_id=output_id, quantity=quantity, condition=condition, value=number, note=note
         )
     levels = len(set(trading.fees_bp))
+    shown = ", ".join(f"{fee:g}" for fee in trading.fees_bp)
     yield Measurement(
         output_id="fig_fees",
         quantity="fee levels shown",
         condition="0, 1, 2, 5 bp per side (1 and 2 from the text)",
         value=levels,
-        note=f"this run shows {', '.join(f'{fee:g}' for fee in trading.fees_bp)} bp",
+        coverage=(
+            WHOLE if set(trading.fees_bp) == PUBLISHED_FEES_BP else f"this run shows {shown} bp"
+        ),
     )

@@ -1,0 +1,25 @@
+"""What each figure and table of the study is drawn from: the one list that the rules read.
+
+Nothing is imported here, so that planning a run costs nothing.
+"""
+
+from __future__ import annotations
+
+#: Parameter of the step, and the file below ``results/<run>/crypto/`` that it is given.
+Input = tuple[str, str]
+
+#: Steps of ``figures.py`` by the output that they draw, in reading order.
+FIGURES: dict[str, tuple[Input, ...]] = {
+    "fig_tails": (("tails", "tails.parquet"), ("histogram", "tails_histogram.parquet")),
+    "fig_acf": (("acf", "acf.parquet"), ("hour_of_day", "hour_of_day.parquet")),
+    "fig_walk_forward": (("identities", "calendar.json"),),
+    "fig_reversal": (("reversal", "reversal.parquet"),),
+    "fig_breakeven": (("breakeven", "breakeven.parquet"), ("moves", "moves.parquet")),
+    "fig_growth": (("curves", "growth.parquet"), ("fees", "fees.parquet")),
+    "fig_fees": (("fees", "fees.parquet"),),
+}
+
+#: Steps of ``tables.py``, likewise; each writes the fragment ``<output>.html``.
+TABLES: dict[str, tuple[Input, ...]] = {
+    "tab_direction": (("scores", "direction.parquet"),),
+}
