@@ -18,9 +18,10 @@ rule ledger:
         mem_mb=1000,
         runtime=5,
     params:
+        files=PLAN.files,
         call=PLAN.call("ledger.join:build_ledger"),
     shell:
-        PLAN.step("measurements references errata", "ledger table headline")
+        PLAN.shell
 
 
 rule site_study:
@@ -40,9 +41,10 @@ rule site_study:
         mem_mb=1000,
         runtime=5,
     params:
+        files=PLAN.files,
         call=lambda wildcards: PLAN.call(f"report.site:build_study_page[{wildcards.study}]"),
     shell:
-        PLAN.step("ledger figures tables card", "page")
+        PLAN.shell
 
 
 rule site_ledger:
@@ -58,9 +60,10 @@ rule site_ledger:
         mem_mb=1000,
         runtime=5,
     params:
+        files=PLAN.files,
         call=PLAN.call("report.site:build_ledger_page"),
     shell:
-        PLAN.step("ledger csv", "page")
+        PLAN.shell
 
 
 rule site_provenance:
@@ -81,9 +84,10 @@ rule site_provenance:
         mem_mb=1000,
         runtime=5,
     params:
+        files=PLAN.files,
         call=PLAN.call("report.site:build_provenance_page"),
     shell:
-        PLAN.step("artefacts", "page")
+        PLAN.shell
 
 
 rule site_index:
@@ -100,6 +104,7 @@ rule site_index:
         mem_mb=1000,
         runtime=5,
     params:
+        files=PLAN.files,
         call=PLAN.call("report.site:build_index"),
     shell:
-        PLAN.step("ledger headline csv", "page")
+        PLAN.shell

@@ -132,16 +132,21 @@ class Plan:
             settings=to_jsonable_python(settings),
         ).canonical()
 
-    def step(self, inputs: str = "", outputs: str = "", wildcards: str = "") -> str:
-        """The shell command of a rule: its inputs, outputs and wildcards by name, quoted.
+    #: The shell command of every rule; its parameters are ``call`` and ``files``.
+    shell = "python -m remeasure.step --call {params.call:q} --log {log:q} {params.files:q}"
 
-        The rule declares the same names and a parameter ``call``.
+    @staticmethod
+    def files(wildcards: Any, input: Any, output: Any) -> list[str]:
+        """A rule's files and wildcards by name, as words of the dispatcher's command line.
+
+        A function of input and output, so Snakemake takes it for derived and reruns nothing
+        for it; every word is quoted where the shell command is filled in.
         """
-        words = ["python -m remeasure.step --call {params.call:q} --log {log:q}"]
-        words += [f"-i {name} {{input.{name}:q}}" for name in inputs.split()]
-        words += [f"-o {name} {{output.{name}:q}}" for name in outputs.split()]
-        words += [f"-w {name} {{wildcards.{name}:q}}" for name in wildcards.split()]
-        return " ".join(words)
+        words: list[str] = []
+        for flag, named in (("-i", input), ("-o", output), ("-w", wildcards)):
+            for name, value in named.items():
+                words += [flag, name, *([value] if isinstance(value, str) else value)]
+        return words
 
     def calls(self) -> dict[str, set[str]]:
         """Today's calls of every planned step, by function: the audit's yardstick."""

@@ -2,8 +2,8 @@
 
 A step is a plain function. Its parameters are its inputs and outputs (paths,
 by the names that the rule gives), ``settings`` (a pydantic model), and, where
-it wants them, ``rng`` (a seeded NumPy generator), ``origin`` (the weakest
-origin of its inputs) and the rule's wildcards (strings). It writes its outputs
+it wants them, ``rng`` (a seeded NumPy generator), ``origin`` (the weakest origin
+of its inputs) and those of the rule's wildcards that it names (strings). It writes its outputs
 where it is told and may return measurements. It runs without Snakemake, too.
 
 A rule calls it through the shell::
@@ -233,7 +233,7 @@ def _arguments(
                 where=call.step,
                 remedy="annotate the parameter as list[Path], or give one path",
             )
-    arguments.update(wildcards)
+    arguments.update({name: text for name, text in wildcards.items() if name in parameters})
     if "settings" in parameters:
         model = hints["settings"]
         if not issubclass(model, BaseModel):

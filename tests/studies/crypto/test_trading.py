@@ -150,7 +150,7 @@ def test_every_row_has_one_answer_with_a_value(run: Run) -> None:
 
 def test_exact_rows_equal_the_print(run: Run) -> None:
     exact = [row for row in measurable(OUTPUTS) if row.kind == "exact"]
-    assert len(exact) == 3
+    assert len(exact) == 4
     for row in exact:
         value = run.by_key[row.key].value
         assert value is not None

@@ -109,7 +109,9 @@ _OUTPUTS = (
         title="What returns remember, and what their size remembers",
         caption=(
             "Autocorrelation of BTC's hourly returns and of their absolute values over lags of up"
-            " to a week, with the band in which an independent series would stay."
+            " to a week, with 95% intervals (shaded), the band in which an independent series"
+            " would stay, and local maxima (triangles). Below: the mean absolute move by hour of"
+            " the day, UTC."
         ),
         needs=(CANDLES,),
         minutes=0.3,
@@ -127,8 +129,8 @@ _OUTPUTS = (
         kind="figure",
         title="How the forecasts are made: an expanding walk-forward",
         caption=(
-            "Training and test windows of every monthly refit. Each model has seen only hours"
-            " that ended at least a day before its test month."
+            "The publication's training and test windows, one monthly refit each. Each model has"
+            " seen only hours that ended at least a day before its test month."
         ),
         minutes=0.1,
     ),
@@ -159,8 +161,9 @@ _OUTPUTS = (
         kind="figure",
         title="Hours that follow the hour before",
         caption=(
-            "Share of hours that move in the direction of the previous hour, by year and coin."
-            " Below one half, prices turn back more often than they go on."
+            "Share of hours that move in the direction of the previous hour, by year and coin,"
+            " hung from one half: below it, prices turn back more often than they go on. Pale bars"
+            " are part of a year."
         ),
         needs=(CANDLES,),
         minutes=0.2,
@@ -201,7 +204,8 @@ _OUTPUTS = (
         title="One dollar on the forecasts",
         caption=(
             "Value of a dollar that follows the BTC forecasts every hour, logarithmic, at several"
-            " fees a side, beside holding."
+            " fees a side, beside holding. At the right: final values with 95% intervals, and the"
+            " published ones."
         ),
         needs=(CANDLES,),
         minutes=0.2,

@@ -48,9 +48,10 @@ if CRYPTO.origin == "generated":
             mem_mb=3000,
             runtime=10,
         params:
+            files=PLAN.files,
             call=PLAN.call("studies.crypto.generate:generate_archive"),
         shell:
-            PLAN.step("", "manifests truth truth_hours")
+            PLAN.shell
 
 else:
 
@@ -65,11 +66,12 @@ else:
             runtime=600,
             host_data_binance_vision=1,
         params:
+            files=PLAN.files,
             call=lambda wildcards: PLAN.call(
                 f"studies.crypto.fetching:fetch_candles[{wildcards.interval}]"
             ),
         shell:
-            PLAN.step("", "manifest")
+            PLAN.shell
 
 
 rule crypto_candles:
@@ -84,11 +86,12 @@ rule crypto_candles:
         mem_mb=4000,
         runtime=15,
     params:
+        files=PLAN.files,
         call=lambda wildcards: PLAN.call(
             f"studies.crypto.sources:parse_candles[{wildcards.interval}]"
         ),
     shell:
-        PLAN.step("manifest", "candles")
+        PLAN.shell
 
 
 rule crypto_hours:
@@ -103,9 +106,10 @@ rule crypto_hours:
         mem_mb=3000,
         runtime=10,
     params:
+        files=PLAN.files,
         call=PLAN.call("studies.crypto.features:build_hours"),
     shell:
-        PLAN.step("candles", "hours")
+        PLAN.shell
 
 
 rule crypto_calendar:
@@ -119,9 +123,10 @@ rule crypto_calendar:
         mem_mb=500,
         runtime=5,
     params:
+        files=PLAN.files,
         call=PLAN.call("studies.crypto.calendar_identities:measure_calendar"),
     shell:
-        PLAN.step("", "identities measurements")
+        PLAN.shell
 
 
 rule crypto_closed_forms:
@@ -134,9 +139,10 @@ rule crypto_closed_forms:
         mem_mb=500,
         runtime=5,
     params:
+        files=PLAN.files,
         call=PLAN.call("studies.crypto.closed_forms:measure_closed_forms"),
     shell:
-        PLAN.step("", "measurements")
+        PLAN.shell
 
 
 rule crypto_tails:
@@ -153,9 +159,10 @@ rule crypto_tails:
         mem_mb=1000,
         runtime=5,
     params:
+        files=PLAN.files,
         call=PLAN.call("studies.crypto.tails:measure_tails"),
     shell:
-        PLAN.step("hours", "tails histogram measurements")
+        PLAN.shell
 
 
 rule crypto_autocorrelation:
@@ -172,9 +179,10 @@ rule crypto_autocorrelation:
         mem_mb=2000,
         runtime=10,
     params:
+        files=PLAN.files,
         call=PLAN.call("studies.crypto.autocorrelation:measure_autocorrelation"),
     shell:
-        PLAN.step("hours", "acf hour_of_day measurements")
+        PLAN.shell
 
 
 rule crypto_reversal:
@@ -190,9 +198,10 @@ rule crypto_reversal:
         mem_mb=1000,
         runtime=5,
     params:
+        files=PLAN.files,
         call=PLAN.call("studies.crypto.reversal:measure_reversal"),
     shell:
-        PLAN.step("hours", "reversal measurements")
+        PLAN.shell
 
 
 rule crypto_breakeven:
@@ -210,9 +219,10 @@ rule crypto_breakeven:
         mem_mb=2000,
         runtime=5,
     params:
+        files=PLAN.files,
         call=PLAN.call("studies.crypto.breakeven:measure_breakeven"),
     shell:
-        PLAN.step("hours candles", "moves breakeven measurements")
+        PLAN.shell
 
 
 rule crypto_forecast:
@@ -229,9 +239,10 @@ rule crypto_forecast:
         mem_mb=2000,
         runtime=30,
     params:
+        files=PLAN.files,
         call=PLAN.call("studies.crypto.forecasts:forecast_year"),
     shell:
-        PLAN.step("hours", "forecasts importance booster", "year")
+        PLAN.shell
 
 
 rule crypto_forecasts:
@@ -246,9 +257,10 @@ rule crypto_forecasts:
         mem_mb=1000,
         runtime=5,
     params:
+        files=PLAN.files,
         call=PLAN.call("studies.crypto.forecasts:join_forecasts"),
     shell:
-        PLAN.step("shards", "forecasts")
+        PLAN.shell
 
 
 rule crypto_direction:
@@ -265,9 +277,10 @@ rule crypto_direction:
         mem_mb=1000,
         runtime=5,
     params:
+        files=PLAN.files,
         call=PLAN.call("studies.crypto.direction:measure_direction"),
     shell:
-        PLAN.step(" ".join(["forecasts", *CRYPTO_TRUTH]), "scores measurements")
+        PLAN.shell
 
 
 rule crypto_leak_audit:
@@ -284,9 +297,10 @@ rule crypto_leak_audit:
         mem_mb=4000,
         runtime=30,
     params:
+        files=PLAN.files,
         call=PLAN.call("studies.crypto.leak_audit:measure_leak_audit"),
     shell:
-        PLAN.step("candles hourly", "audit measurements")
+        PLAN.shell
 
 
 rule crypto_trading:
@@ -305,9 +319,10 @@ rule crypto_trading:
         mem_mb=1000,
         runtime=5,
     params:
+        files=PLAN.files,
         call=PLAN.call("studies.crypto.trading:measure_trading"),
     shell:
-        PLAN.step("hours forecasts", "curves fees moves measurements")
+        PLAN.shell
 
 
 # One rule a figure and one a table: what each draws from stands in drawn.py.
@@ -337,13 +352,11 @@ for figure, drawn_from in CRYPTO_DRAWN.FIGURES.items():
             mem_mb=1000,
             runtime=5,
         params:
+            files=PLAN.files,
             call=PLAN.call(f"studies.crypto.figures:{figure}"),
             caption=PLAN.caption("crypto", figure),
         shell:
-            PLAN.step(
-                " ".join(name for name, _ in drawn_from),
-                "light_svg light_png dark_svg dark_png csv alt",
-            )
+            PLAN.shell
 
 
 for table, drawn_from in CRYPTO_DRAWN.TABLES.items():
@@ -367,10 +380,11 @@ for table, drawn_from in CRYPTO_DRAWN.TABLES.items():
             mem_mb=1000,
             runtime=5,
         params:
+            files=PLAN.files,
             call=PLAN.call(f"studies.crypto.tables:{table}"),
             caption=PLAN.caption("crypto", table),
         shell:
-            PLAN.step(" ".join(name for name, _ in drawn_from), "table")
+            PLAN.shell
 
 
 MEASUREMENTS["crypto"] = [
