@@ -408,5 +408,9 @@ ARTEFACTS["crypto"] = [
     rules.crypto_forecasts.output.forecasts,
     *expand(rules.crypto_forecast.output, year=CRYPTO_YEARS),
 ]
-FIGURES["crypto"] = [f"{CRYPTO_FIGURES}/{figure}.light.svg" for figure in CRYPTO_DRAWN.FIGURES]
+FIGURES["crypto"] = expand(
+    f"{CRYPTO_FIGURES}/{{figure}}.{{part}}",
+    figure=CRYPTO_DRAWN.FIGURES,
+    part=("light.svg", "light.png", "dark.svg", "dark.png", "csv", "alt.txt"),
+)
 TABLES["crypto"] = [f"{PLAN.reports}/crypto/tables/{table}.html" for table in CRYPTO_DRAWN.TABLES]
