@@ -35,6 +35,8 @@ from remeasure.report.site import write_door
 
 set_for_jobs(ROOT / "workflow")
 
+if not config:
+    raise WorkflowError("no configuration: start Snakemake in the folder that holds the Snakefile")
 try:
     PLAN = Plan.from_raw(config)
 except ExpectedError as error:
@@ -48,6 +50,7 @@ onstart:
             for file in (ROOT / "config" / "config.yaml", *workflow.overwrite_configfiles)
         ],
         workflow.config_settings.config,
+        list(workflow.dag.jobs),
     )
 
 
@@ -79,3 +82,9 @@ for study in PLAN.studies:
 
 
 include: "workflow/rules.smk"
+
+
+# Names of files count, too: a rule whose inputs are swapped runs again.
+for planned in workflow.rules:
+    if "call" in planned.params.keys():
+        planned.set_params(wiring=PLAN.wiring(planned))

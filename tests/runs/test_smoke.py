@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -114,6 +115,89 @@ def test_the_audit_fails_on_a_missing_link(tree: Tree) -> None:
         aside.rename(record)
     assert done.returncode == 1
     assert "missing link" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"origin": "public"}, "says origin public, its inputs generated"),
+        ({"inputs": {}}, "names other inputs than its rule"),
+        ({"seed": 1}, "seed does not follow"),
+        ({"writer": "0"}, "the writing of measurements"),
+        ({"inputs": None}, "malformed"),
+        ({"call": {}}, "malformed"),
+    ],
+)
+def test_the_audit_believes_no_record(tree: Tree, change: dict[str, object], message: str) -> None:
+    path = tree.folder / "provenance/smoke/results/crypto/measurements/tails.parquet.json"
+    before = path.read_text()
+    path.write_text(json.dumps({**json.loads(before), **change}))
+    try:
+        done = tree.run("remeasure", "audit", "--all", "--run", "smoke")
+        one = tree.run("remeasure", "audit", "results/smoke/crypto/measurements/tails.parquet")
+    finally:
+        path.write_text(before)
+    assert done.returncode == one.returncode == 1, done.stderr + one.stderr
+    assert message in done.stdout
+    assert message in one.stdout
+
+
+def test_the_audit_misses_what_was_planned_and_is_gone(tree: Tree, tmp_path: Path) -> None:
+    copy = copied(tmp_path / "gone", tree.folder, everything=True)
+    (copy.folder / "reports/smoke/index.html").unlink()
+    (copy.folder / "provenance/smoke/reports/index.html.json").unlink()
+    done = copy.run("remeasure", "audit", "--all", "--run", "smoke")
+    assert done.returncode == 1
+    assert "FAIL reports/smoke/index.html" in done.stdout
+    (copy.folder / "provenance/smoke/run.json").write_text("{")
+    done = copy.run("remeasure", "audit", "--all", "--run", "smoke")
+    assert done.returncode == 2
+    assert "--forcerun site_index" in done.stderr
+
+
+def test_what_is_no_longer_planned_is_named_and_pruned(tree: Tree, tmp_path: Path) -> None:
+    copy = copied(tmp_path / "pruned", tree.folder, everything=True)
+    note = copy.folder / "provenance/smoke/run.json"
+    noted = json.loads(note.read_text())
+    del noted["planned"]["results/smoke/crypto/boosters/2025.txt"]
+    note.write_text(json.dumps(noted))
+    done = copy.run("remeasure", "audit", "--all", "--run", "smoke")
+    assert done.returncode == 1
+    assert "no longer planned" in done.stdout
+    done = copy.run("remeasure", "prune", "--run", "smoke")
+    assert "removed results/smoke/crypto/boosters/2025.txt" in done.stdout
+    assert not (copy.folder / "results/smoke/crypto/boosters/2025.txt").exists()
+
+
+def test_swapped_files_of_a_rule_make_it_run_again(tree: Tree) -> None:
+    drawn = tree.folder / "workflow/remeasure/studies/crypto/drawn.py"
+    before = drawn.read_text()
+    drawn.write_text(
+        before.replace('("tails", "tails.parquet")', '("tails", "x")')
+        .replace('"tails_histogram.parquet"', '"tails.parquet"')
+        .replace('"x"', '"tails_histogram.parquet"')
+    )
+    try:
+        planned = tree.planned()
+    finally:
+        drawn.write_text(before)
+    assert "crypto_fig_tails" in planned
+    assert "crypto_tails" not in planned
+
+
+def test_editing_the_writer_of_measurements_lists_every_measuring_rule(tree: Tree) -> None:
+    listed = users(tree, "workflow/remeasure/ledger/measurements.py")
+    assert {"crypto_tails", "crypto_calendar", "crypto_trading"} <= listed
+    assert "crypto_forecast" not in listed
+
+
+def test_a_step_refuses_an_edited_input(tree: Tree, tmp_path: Path) -> None:
+    copy = copied(tmp_path / "edited", tree.folder, everything=True)
+    table = copy.folder / "results/smoke/crypto/reversal.parquet"
+    table.write_bytes(table.read_bytes() + b"x")
+    done = copy.snakemake("--cores", "1", "--force", "crypto_fig_reversal")
+    assert done.returncode != 0
+    assert "was edited after it was made" in done.stdout + done.stderr
 
 
 def test_the_audit_fails_on_other_code_and_other_settings(tree: Tree) -> None:

@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from remeasure.errors import DataError, ExpectedError
+from remeasure.errors import ExpectedError
 from remeasure.fetch.manifest import Manifest
-from remeasure.records import STAGES, read_record, sha256, stage_and_run
+from remeasure.fingerprint import fingerprint
+from remeasure.ledger.measurement import weakest
+from remeasure.records import STAGES, read_record, record_path, sha256, stage_and_run
+from remeasure.step import WRITER, derived_seed
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,9 @@ def run_files(run: str) -> Iterator[Path]:
     for stage in STAGES:
         folder = Path(*stage, run)
         for path in sorted(folder.rglob("*")):
-            if path.is_file() and not path.name.startswith((".tmp-", ".snakemake")):
+            if path.name.startswith((".tmp-", ".snakemake")):
+                continue
+            if path.is_symlink() or path.is_file():
                 yield path
 
 
@@ -67,8 +72,19 @@ def recorded_files(run: str) -> Iterator[Path]:
     for stage in STAGES:
         base = root.joinpath(*stage)
         for path in sorted(base.rglob("*.json")):
+            if path.name.startswith(".tmp-"):
+                continue
             rest = path.relative_to(base)
             yield Path(*stage, run, rest.parent, rest.name.removesuffix(".json"))
+
+
+def prune(run: str, planned: Mapping[str, Any]) -> list[Path]:
+    """Remove recorded files that a run no longer plans, with their records; which they were."""
+    gone = [path for path in recorded_files(run) if path.as_posix() not in planned]
+    for path in gone:
+        path.unlink(missing_ok=True)
+        record_path(path).unlink(missing_ok=True)
+    return gone
 
 
 class Auditor:
@@ -80,11 +96,24 @@ class Auditor:
         Name of the run.
     calls
         Today's calls by step (``Plan.calls``), against which the recorded ones are held.
+    planned
+        What the run planned (``Plan.remember``): by output, its step and named files.
+    whole
+        Whether that was everything, or only single targets.
     """
 
-    def __init__(self, run: str, calls: Mapping[str, set[str]]) -> None:
+    def __init__(
+        self,
+        run: str,
+        calls: Mapping[str, set[str]],
+        planned: Mapping[str, Mapping[str, Any]],
+        *,
+        whole: bool,
+    ) -> None:
         self.run = run
         self.calls = calls
+        self.planned = planned
+        self.whole = whole
         self.findings = Findings()
         self._hashes: dict[Path, str | None] = {}
         self._raw_seen: set[Path] = set()
@@ -101,25 +130,20 @@ class Auditor:
 
     def all(self) -> Findings:
         """Audit every file of the run and every file its records name."""
-        paths = dict.fromkeys([*run_files(self.run), *recorded_files(self.run)])
-        if not paths:
-            raise DataError(
-                f"run {self.run!r} has made nothing here",
-                where=Path.cwd(),
-                remedy="run it first (make reproduce), or name another run with --run",
-            )
-        for path in paths:
+        planned = [Path(path) for path in self.planned]
+        for path in dict.fromkeys([*run_files(self.run), *recorded_files(self.run), *planned]):
             self._walk(path)
+            left_over = self.whole and path.as_posix() not in self.planned
+            if left_over and self.findings.records[path.as_posix()]:
+                self._problem(
+                    path,
+                    "is no longer planned by this run's configuration:"
+                    f" remeasure prune --run {self.run} removes such files",
+                )
         return self._finish()
 
     def one(self, path: Path) -> Findings:
         """Audit one file and everything it stands on."""
-        if stage_and_run(path) is None:
-            raise DataError(
-                "only files below data/features/, results/ and reports/ of a run have a chain",
-                where=path,
-                remedy="name one of those, for example reports/default/ledger.csv",
-            )
         self._walk(path)
         return self._finish()
 
@@ -152,7 +176,7 @@ class Auditor:
         try:
             self._against_record(path, actual, record)
         except (KeyError, TypeError, AttributeError) as error:
-            self._problem(path, f"its provenance record is malformed ({error!r})")
+            self._problem(path, f"the note of the plan is malformed ({error!r})")
             return None
         return record
 
@@ -172,9 +196,49 @@ class Auditor:
                     self._problem(source, "was edited after other files were made from it")
                 else:
                     self._problem(path, f"was made from another version of {source}")
+        self._against_plan(path, record)
+        self._origin(path, record)
         self._against_today(path, record)
         if path.name.endswith(".manifest.json") and actual is not None:
             self._raw(path)
+
+    def _against_plan(self, path: Path, record: Mapping[str, Any]) -> None:
+        """A record must name the files that the rule names, under the same names."""
+        planned = self.planned.get(path.as_posix())
+        if planned is None:
+            return
+        for side in ("inputs", "outputs"):
+            recorded = {
+                name: [entry["path"] for entry in files] for name, files in record[side].items()
+            }
+            if recorded != {name: list(files) for name, files in planned[side].items()}:
+                self._problem(path, f"its record names other {side} than its rule")
+
+    def _origin(self, path: Path, record: Mapping[str, Any]) -> None:
+        """Origin and seed are recomputed, never believed."""
+        origins = []
+        for entry in (entry for files in record["inputs"].values() for entry in files):
+            source = Path(entry["path"])
+            if stage_and_run(source) is not None:
+                try:
+                    origins.append((read_record(source) or {"origin": "generated"})["origin"])
+                except ExpectedError:
+                    return
+        for entry in (entry for files in record["outputs"].values() for entry in files):
+            if entry["path"].endswith(".manifest.json") and Path(entry["path"]).is_file():
+                try:
+                    origins.append(Manifest.read(Path(entry["path"])).origin)
+                except ExpectedError:
+                    return
+        if record["origin"] != weakest(origins):
+            self._problem(
+                path, f"its record says origin {record['origin']}, its inputs {weakest(origins)}"
+            )
+        call = record["call"]
+        if record["seed"] != derived_seed(call["seed"], call["step"], record["wildcards"]):
+            self._problem(path, "its record's seed does not follow from the configured one")
+        if "measurements" in record["outputs"] and record.get("writer") != fingerprint(WRITER):
+            self._problem(path, "was made by other code than today's (the writing of measurements)")
 
     def _recorded_hash(self, path: Path) -> str | None:
         try:

@@ -34,17 +34,36 @@ def _run_of(path: Path | None, run: str) -> str:
     return split[1] if split else run
 
 
-def _plan_of(run: str) -> Any:
-    from remeasure.plan import Plan
-
+def _note_of(run: str) -> dict[str, Any]:
+    """The note that the workflow wrote when it last started this run."""
     memory = Path("provenance", run, "run.json")
+    remedy = (
+        "start the run once more with its configuration, for example"
+        " snakemake --cores 1 --forcerun site_index: it writes the note when it starts"
+    )
     if not memory.is_file():
         raise DataError(
-            f"there is no note of the configuration that made run {run!r}",
-            where=memory,
-            remedy="run the workflow once more: it writes the note when it starts",
+            f"run {run!r} has made nothing here, or its note is lost", where=memory, remedy=remedy
         )
-    noted = json.loads(memory.read_text("utf-8"))
+    try:
+        noted: dict[str, Any] = json.loads(memory.read_text("utf-8"))
+        if not (
+            isinstance(noted["configfiles"], list)
+            and isinstance(noted["overrides"], dict)
+            and isinstance(noted["planned"], dict)
+            and isinstance(noted["whole"], bool)
+        ):
+            raise TypeError("configfiles, overrides, planned or whole has the wrong type")
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"the note of run {run!r} is malformed ({error!r})", where=memory, remedy=remedy
+        ) from error
+    return noted
+
+
+def _plan_of(noted: dict[str, Any]) -> Any:
+    from remeasure.plan import Plan
+
     return Plan.from_files([Path(file) for file in noted["configfiles"]], noted["overrides"])
 
 
@@ -69,7 +88,10 @@ def _tree(path: Path, records: dict[str, dict[str, Any]], bad: set[str]) -> Tree
         if name.endswith(".manifest.json") and Path(name).is_file():
             from remeasure.fetch.manifest import Manifest
 
-            manifest = Manifest.read(Path(name))
+            try:
+                manifest = Manifest.read(Path(name))
+            except ExpectedError:
+                return
             size = sum(entry.size for entry in manifest.files)
             branch.add(
                 f"{len(manifest.files)} raw files, {size:,} bytes, origin {manifest.origin},"
@@ -89,6 +111,7 @@ def audit(
 ) -> None:
     """Follow a file back to the downloaded bytes and re-hash everything on the way."""
     from remeasure.audit import Auditor
+    from remeasure.records import record_path, stage_and_run
 
     if (path is None) == (not all_files):
         raise DataError(
@@ -103,8 +126,15 @@ def audit(
                 where=path,
                 remedy="run the audit in the folder that holds the Snakefile",
             ) from error
+        if stage_and_run(path) is None or not (path.is_file() or record_path(path).is_file()):
+            raise DataError(
+                "only files that a run made below data/features, results and reports have a chain",
+                where=path,
+                remedy="name one of those, for example reports/default/ledger.csv",
+            )
     run = _run_of(path, run)
-    auditor = Auditor(run, _plan_of(run).calls())
+    noted = _note_of(run)
+    auditor = Auditor(run, _plan_of(noted).calls(), noted["planned"], whole=noted["whole"])
     findings = auditor.all() if path is None else auditor.one(path)
     bad = {problem.path for problem in findings.problems}
     if path is not None:
@@ -121,6 +151,26 @@ def audit(
     )
     if not findings.passed:
         raise typer.Exit(1)
+
+
+@app.command()
+def prune(
+    run: Annotated[str, typer.Option(help="name of the run")] = "default",
+) -> None:
+    """Remove what a run made under an earlier configuration and no longer plans."""
+    from remeasure.audit import prune as prune_run
+
+    noted = _note_of(run)
+    if not noted["whole"]:
+        raise DataError(
+            f"only single targets of run {run!r} were ever planned: what is left over is unknown",
+            where=Path("provenance", run, "run.json"),
+            remedy="start the whole run once: snakemake --cores 2, with its configuration",
+        )
+    gone = prune_run(run, noted["planned"])
+    for path in gone:
+        console.print(f"removed {escape(str(path))}", soft_wrap=True)
+    console.print(f"{len(gone)} files of run {run} removed")
 
 
 @app.command()

@@ -34,9 +34,9 @@ class Core(Model):
     """The settings that belong to no study."""
 
     run: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,40}$")]
-    seed: int = Field(ge=0, lt=2**31)
+    seed: int = Field(ge=0, lt=2**31, strict=True)
     studies: tuple[str, ...] = Field(min_length=1)
-    mirror: str | None
+    mirror: Annotated[str, Field(min_length=1)] | None
     client: ClientSettings
 
 
@@ -122,6 +122,8 @@ def validate(raw: Mapping[str, Any]) -> Config:
     except ValidationError as error:
         _raise([*problems, *_problems(error, "", Core)])
         raise
+    if len(set(core.studies)) != len(core.studies):
+        problems.append(f"studies: values must not repeat (given: {list(core.studies)})")
     problems += [
         f"studies: there is no study {study!r}; allowed: {', '.join(studies)}"
         for study in core.studies

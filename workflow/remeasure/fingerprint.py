@@ -16,6 +16,7 @@ import hashlib
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from typing import NoReturn
 
 from remeasure.errors import ConfigError
 
@@ -42,10 +43,25 @@ def _name(file: Path) -> str:
     return ".".join((PACKAGE, *parts))
 
 
+def _is_declaration(target: ast.expr) -> bool:
+    return isinstance(target, ast.Name) and target.id == "PACKAGE_FILES"
+
+
+def _refuse(what: str, module: str, remedy: str) -> NoReturn:
+    raise ConfigError(
+        f"{module} {what}: its fingerprint could not follow", where=module, remedy=remedy
+    )
+
+
 @cache
 def _parsed(file: Path) -> tuple[frozenset[Path], frozenset[Path]]:
     """Sources and declared package files that one source names directly."""
-    tree = ast.parse(file.read_bytes(), filename=str(file))
+    try:
+        tree = ast.parse(file.read_bytes(), filename=str(file))
+    except SyntaxError as error:
+        raise ConfigError(
+            f"this is not Python: {error}", where=file, remedy="correct the module"
+        ) from error
     module = _name(file)
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]
     named: set[str] = set()
@@ -61,6 +77,14 @@ def _parsed(file: Path) -> tuple[frozenset[Path], frozenset[Path]]:
                 base = node.module or ""
             named.add(base)
             named.update(f"{base}.{alias.name}" for alias in node.names)
+            if base.split(".")[0] == PACKAGE and any(alias.name == "*" for alias in node.names):
+                _refuse(f"imports everything from {base}", module, "name what is imported")
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            # A module named in a string is imported by name somewhere: count it.
+            if node.value.startswith(PACKAGE + ".") and node.value.isprintable():
+                named.add(node.value)
+        elif isinstance(node, ast.AugAssign) and _is_declaration(node.target):
+            _refuse("adds to PACKAGE_FILES", module, "declare all files in one tuple of strings")
     sources = {path for name in named if (path := module_file(name)) is not None}
     files: set[Path] = set()
     for statement in tree.body:
@@ -70,8 +94,14 @@ def _parsed(file: Path) -> tuple[frozenset[Path], frozenset[Path]]:
             target, value = statement.target, statement.value
         else:
             continue
-        if isinstance(target, ast.Name) and target.id == "PACKAGE_FILES":
-            for item in ast.literal_eval(value):
+        if _is_declaration(target):
+            try:
+                items = tuple(ast.literal_eval(value))
+            except (ValueError, TypeError):
+                _refuse(
+                    "computes PACKAGE_FILES", module, "declare all files in one tuple of strings"
+                )
+            for item in items:
                 path = file.parent / item
                 if not path.is_file():
                     raise ConfigError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from remeasure.fingerprint import fingerprint
 from remeasure.ledger.settings import LedgerSettings
 from remeasure.records import write_atomically
 from remeasure.report.models import PageSettings, StudyPageSettings
-from remeasure.step import Call
+from remeasure.step import WRITER, Call
 from remeasure.studies.base import Study
 
 
@@ -155,12 +156,62 @@ class Plan:
             found.setdefault(step.partition("[")[0], set()).add(self.call(step))
         return found
 
-    def remember(self, files: Sequence[str], overrides: Mapping[str, Any]) -> None:
-        """Write down which configuration made this run, for the audit."""
+    @staticmethod
+    def wiring(rule: Any) -> str:
+        """How a rule's files are named: a parameter, so that a renamed or swapped file counts.
+
+        Snakemake compares sets of paths without names, and takes ``files`` for derived. Where
+        the dispatcher writes measurements, the code that writes them is part of it.
+        """
+
+        def patterns(value: Any) -> list[str]:
+            values = [value] if isinstance(value, str) or callable(value) else list(value)
+            return ["by wildcards" if callable(each) else str(each) for each in values]
+
+        named = {
+            side: {name: patterns(value) for name, value in files.items()}
+            for side, files in (("inputs", rule.input), ("outputs", rule.output))
+        }
+        writer = fingerprint(WRITER) if "measurements" in named["outputs"] else ""
+        return json.dumps({**named, "writer": writer}, sort_keys=True)
+
+    def remember(self, files: Sequence[str], overrides: Mapping[str, Any], jobs: Any) -> None:
+        """Write down which configuration made this run and what it planned, for the audit.
+
+        ``jobs`` are all jobs of Snakemake's graph. A run of single targets adds to what
+        earlier runs planned; a run of everything replaces it.
+        """
+        note = Path("provenance", self.run, "run.json")
+        planned: dict[str, Any] = {}
+        whole = any(job.rule.name == "all" for job in jobs)
+        if not whole:
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                before = json.loads(note.read_text("utf-8"))
+                planned.update(before["planned"])
+                whole = bool(before["whole"])
+        for job in jobs:
+            if "call" not in job.params.keys():  # noqa: SIM118
+                continue
+            sides = {
+                side: {
+                    name: [value] if isinstance(value, str) else list(value)
+                    for name, value in files.items()
+                }
+                for side, files in (("inputs", job.input), ("outputs", job.output))
+            }
+            step = json.loads(job.params.call)["step"]
+            for path in job.output:
+                planned[str(path)] = {"step": step, **sides}
         write_atomically(
-            Path("provenance", self.run, "run.json"),
+            note,
             json.dumps(
-                {"run": self.run, "configfiles": list(files), "overrides": dict(overrides)},
+                {
+                    "run": self.run,
+                    "configfiles": list(files),
+                    "overrides": dict(overrides),
+                    "planned": planned,
+                    "whole": whole,
+                },
                 indent=1,
                 sort_keys=True,
             )

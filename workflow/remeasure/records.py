@@ -7,12 +7,55 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, NonNegativeInt, ValidationError
 
 from remeasure.errors import DataError
+from remeasure.ledger.measurement import ORIGINS
 
 #: Folders whose second (or, under data, third) component is the name of the run.
 STAGES = (("data", "features"), ("results",), ("reports",))
+
+
+class Entry(BaseModel):
+    """One file that went in or came out."""
+
+    path: str
+    sha256: str
+    size: NonNegativeInt
+    tables: dict[str, str] = {}
+
+
+class MadeBy(BaseModel):
+    """The call that a record repeats; see `remeasure.step.Call`."""
+
+    step: str
+    run: str
+    seed: int
+    code: str
+    settings: dict[str, Any]
+    contract: int
+
+
+def _known(origin: str) -> str:
+    if origin not in ORIGINS:
+        raise ValueError(f"{origin!r} is no origin; allowed: {', '.join(ORIGINS)}")
+    return origin
+
+
+class Record(BaseModel):
+    """What a provenance record must hold; what else it holds is for people."""
+
+    model_config = ConfigDict(extra="allow")
+
+    step: str
+    call: MadeBy
+    wildcards: dict[str, str]
+    seed: int
+    origin: Annotated[str, AfterValidator(_known)]
+    inputs: dict[str, list[Entry]]
+    outputs: dict[str, list[Entry]]
 
 
 def sha256(path: Path) -> str:
@@ -54,16 +97,19 @@ def read_record(output: Path) -> dict[str, Any] | None:
     Raises
     ------
     DataError
-        When the record is not JSON.
+        When the record is not JSON, or lacks what a record must hold.
     """
     path = record_path(output)
     if not path.is_file():
         return None
     try:
         record: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        Record.model_validate(record)
     except ValueError as error:
+        first = error.errors()[0] if isinstance(error, ValidationError) else None
+        what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else str(error)
         raise DataError(
-            f"the provenance record is not readable ({error})",
+            f"the provenance record is malformed ({what})",
             where=path,
             remedy=f"make the output again: snakemake --cores 1 --force {output}",
         ) from error
@@ -74,8 +120,11 @@ def write_atomically(path: Path, text: str) -> None:
     """Write a text file under a temporary name in the same folder, then rename it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".tmp-{os.getpid()}-{path.name}")
-    temporary.write_text(text, "utf-8")
-    temporary.replace(path)
+    try:
+        temporary.write_text(text, "utf-8")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def write_record(output: Path, record: Mapping[str, Any]) -> None:

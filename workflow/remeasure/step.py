@@ -26,6 +26,7 @@ if __name__ == "__main__":
     settle()
 
 import argparse
+import errno
 import hashlib
 import importlib
 import importlib.metadata
@@ -47,6 +48,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from remeasure.errors import ConfigError, DataError, ExpectedError
+from remeasure.fingerprint import fingerprint
 from remeasure.ledger.measurement import Measurement, weakest
 from remeasure.records import read_record, sha256, stage_and_run, write_record
 
@@ -70,6 +72,9 @@ RECORDED = {
     "sklearn": "scikit-learn",
     "torch": "torch",
 }
+
+#: Writes the measurements of every step, from here: part of the wiring of each such rule.
+WRITER = "remeasure.ledger.measurements"
 
 Paths = dict[str, list[Path]]
 
@@ -157,14 +162,24 @@ def _sweep(output: Path) -> None:
             stale.unlink(missing_ok=True)
 
 
-def _describe(paths: Paths, hashes: dict[Path, str] | None = None) -> dict[str, list[Any]]:
+def _require(inputs: Paths) -> None:
+    for path in (path for files in inputs.values() for path in files):
+        if not path.is_file():
+            raise DataError(
+                "an input does not exist",
+                where=path,
+                remedy="run the rule through Snakemake, which makes its inputs first",
+            )
+
+
+def _describe(paths: Paths) -> dict[str, list[Any]]:
     described: dict[str, list[Any]] = {}
     for name, files in sorted(paths.items()):
         described[name] = []
         for path in files:
             entry: dict[str, Any] = {
                 "path": path.as_posix(),
-                "sha256": (hashes or {}).get(path) or sha256(path),
+                "sha256": sha256(path),
                 "size": path.stat().st_size,
             }
             if path.suffix == ".duckdb":
@@ -175,15 +190,10 @@ def _describe(paths: Paths, hashes: dict[Path, str] | None = None) -> dict[str, 
     return described
 
 
-def _origin_of_inputs(inputs: Paths) -> list[str]:
+def _origin_of_inputs(inputs: Paths, described: Mapping[str, list[Any]]) -> list[str]:
     origins = []
+    hashes = {entry["path"]: entry["sha256"] for files in described.values() for entry in files}
     for path in (path for files in inputs.values() for path in files):
-        if not path.is_file():
-            raise DataError(
-                "an input does not exist",
-                where=path,
-                remedy="run the rule through Snakemake, which makes its inputs first",
-            )
         if stage_and_run(path) is None:
             continue
         record = read_record(path)
@@ -192,6 +202,18 @@ def _origin_of_inputs(inputs: Paths) -> list[str]:
                 "an input has no provenance record, so its origin is unknown",
                 where=path,
                 remedy=f"make it again with its record: snakemake --cores 1 --force {path}",
+            )
+        recorded = (
+            entry["sha256"]
+            for files in record["outputs"].values()
+            for entry in files
+            if entry["path"] == path.as_posix()
+        )
+        if next(recorded, None) != hashes[path.as_posix()]:
+            raise DataError(
+                "an input was edited after it was made: its sha256 is not the recorded one",
+                where=path,
+                remedy=f"make it again: snakemake --cores 1 --force {path}",
             )
         origins.append(record["origin"])
     return origins
@@ -204,6 +226,11 @@ def _origin_of_manifests(outputs: Paths) -> list[str]:
         for path in files
         if path.name.endswith(".manifest.json")
     ]
+
+
+def _kinds(hint: Any) -> set[Any]:
+    """Origins of a type hint, and of the members of a union: ``list`` for ``list[Path] | None``."""
+    return {typing.get_origin(each) for each in (hint, *typing.get_args(hint))}
 
 
 def _arguments(
@@ -223,7 +250,7 @@ def _arguments(
     for name, files in offered.items():
         if name == "measurements" and name not in parameters:
             continue
-        if typing.get_origin(hints.get(name)) is list:
+        if list in _kinds(hints.get(name)):
             arguments[name] = files
         elif len(files) == 1:
             arguments[name] = files[0]
@@ -293,10 +320,11 @@ def run_step(
     for path in finals:
         path.parent.mkdir(parents=True, exist_ok=True)
         _sweep(path)
-    input_origins = _origin_of_inputs(inputs)
+    _require(inputs)
+    described_inputs = _describe(inputs)
+    input_origins = _origin_of_inputs(inputs, described_inputs)
     step = call.load()
     seed = derived_seed(call.seed, call.step, wildcards)
-    described_inputs = _describe(inputs)
     temporary = {name: [_temporary(path) for path in files] for name, files in outputs.items()}
     try:
         arguments = _arguments(
@@ -370,6 +398,8 @@ def run_step(
         ),
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
+    if "measurements" in outputs:
+        record["writer"] = fingerprint(WRITER)
     for path in finals:
         write_record(path, record)
 
@@ -400,6 +430,16 @@ def _logging_to(file: Path | None) -> None:
     log.setLevel(logging.INFO)
 
 
+def _full(error: BaseException) -> bool:
+    """Whether a full disk is behind an error; DuckDB and Polars say so only in words."""
+    words = str(error).lower()
+    return (
+        getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
+        or "no space left" in words
+        or "os error 28" in words
+    )
+
+
 def main(argv: list[str] | None = None) -> int:
     """Entry point of ``python -m remeasure.step``: 0 done, 2 expected failure, 1 bug."""
     parser = argparse.ArgumentParser(prog="python -m remeasure.step", description="Run one step.")
@@ -426,10 +466,13 @@ def main(argv: list[str] | None = None) -> int:
     except MemoryError:
         log.error("step %s stopped: out of memory\n  remedy: fewer jobs (--cores 1)", step)
         return 2
-    except OSError as error:
-        log.error("step %s stopped: %s\n  remedy: check disk space and permissions", step, error)
-        return 2
-    except Exception:
+    except Exception as error:
+        if _full(error):
+            log.error("step %s stopped: no space left\n  remedy: free some, then start again", step)
+            return 2
+        if isinstance(error, PermissionError):
+            log.error("step %s stopped: %s\n  remedy: allow this user to write there", step, error)
+            return 2
         log.exception("step %s failed in a way nobody expected: this is a bug", step)
         return 1
     log.info("step %s done", step)

@@ -163,6 +163,12 @@ class Manifest:
             remedy="run the fetch step again with the settings of this run",
         )
 
+    def _remedy(self) -> str:
+        return (
+            "raw files are never edited; make the manifest again, which brings back what is wrong:"
+            f" snakemake --cores 1 --force data/features/<run>/{self.source}.manifest.json"
+        )
+
     def read_verified(self, entry: RawFile) -> bytes:
         """The bytes of an entry, hashed again.
 
@@ -178,7 +184,7 @@ class Manifest:
             raise SourceError(
                 f"a raw file of {self.source} cannot be read: {error.strerror}",
                 where=path,
-                remedy="run the step that fetches or generates it again",
+                remedy=self._remedy(),
             ) from error
         if len(body) != entry.size:
             found = f"{len(body)} bytes instead of {entry.size}"
@@ -189,5 +195,5 @@ class Manifest:
         raise SourceError(
             f"a raw file of {self.source} is not the one in the manifest: {found}",
             where=path,
-            remedy="run the step that fetches or generates it again; raw files are never edited",
+            remedy=self._remedy(),
         )

@@ -49,13 +49,15 @@ class FetchStep(Model):
     raw: str = "data/raw"
 
 
-def fetch_candles(*, manifest: Path, settings: FetchStep) -> None:
+def fetch_candles(*, manifest: Path, settings: FetchStep, tables: list[Path] | None = None) -> None:
     """Step: verify, fetch what is missing, and write the manifest of one interval.
 
     Parameters
     ----------
     manifest
         Output, JSON: see `remeasure.fetch.manifest`.
+    tables
+        Origin ``files``: the tables once more, so that the workflow notices an edited one.
 
     Raises
     ------

@@ -29,11 +29,6 @@ CRYPTO_YEARS = [
 CRYPTO_TRUTH = {"truth": f"{CRYPTO_FEATURES}/truth.json"} if CRYPTO.origin == "generated" else {}
 
 
-wildcard_constraints:
-    interval="|".join(CRYPTO_SPOT),
-    year="[0-9]{4}",
-
-
 if CRYPTO.origin == "generated":
 
     rule crypto_generate:
@@ -56,10 +51,19 @@ if CRYPTO.origin == "generated":
 else:
 
     rule crypto_fetch:
+        # The user's own tables are inputs: an edited one is read again.
+        input:
+            tables=lambda wildcards: (
+                list(CRYPTO.files.get(wildcards.interval, {}).values())
+                if CRYPTO.origin == "files"
+                else []
+            ),
         output:
             manifest=CRYPTO_MANIFEST,
         log:
             f"{PLAN.logs}/crypto_fetch_{{interval}}.log",
+        wildcard_constraints:
+            interval="|".join(CRYPTO_SPOT),
         threads: 1
         resources:
             mem_mb=1000,
@@ -81,6 +85,8 @@ rule crypto_candles:
         candles=CRYPTO_CANDLES,
     log:
         f"{PLAN.logs}/crypto_candles_{{interval}}.log",
+    wildcard_constraints:
+        interval="|".join(CRYPTO_SPOT),
     threads: 1
     resources:
         mem_mb=4000,
@@ -234,6 +240,8 @@ rule crypto_forecast:
         booster=f"{CRYPTO_RESULTS}/boosters/{{year}}.txt",
     log:
         f"{PLAN.logs}/crypto_forecast_{{year}}.log",
+    wildcard_constraints:
+        year="[0-9]{4}",
     threads: 1
     resources:
         mem_mb=2000,

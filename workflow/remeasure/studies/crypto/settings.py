@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from remeasure.model import Model
 
@@ -22,10 +22,21 @@ KNOWN_COINS = (
 )  # fmt: skip
 
 
+def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len(set(values)) != len(values):
+        raise ValueError(f"values must not repeat (given: {list(values)})")
+    return values
+
+
+Band = Annotated[float, Field(ge=0, lt=0.5)]
+BasisPoints = Annotated[float, Field(ge=0)]
+Distinct = AfterValidator(_distinct)
+
+
 class Dataset(Model):
     """Spot candles of one interval: which coins, which days (both ends included, UTC)."""
 
-    coins: tuple[Symbol, ...] = Field(min_length=1)
+    coins: Annotated[tuple[Symbol, ...], Distinct] = Field(min_length=1)
     first: date
     last: date
 
@@ -35,8 +46,8 @@ class Dataset(Model):
             raise ValueError(f"first ({self.first}) must not be after last ({self.last})")
         if self.first < date(2017, 8, 17):
             raise ValueError(f"first ({self.first}) must be 2017-08-17 (first candle) or later")
-        if len(set(self.coins)) != len(self.coins):
-            raise ValueError("coins must not repeat")
+        if self.last > date(2100, 1, 1):
+            raise ValueError(f"last ({self.last}) must be before 2100")
         return self
 
 
@@ -89,8 +100,8 @@ class AutocorrelationSettings(Model):
 class BreakevenSettings(Model):
     """Break-even hit rate: bar lengths and round-trip costs in basis points."""
 
-    bars: tuple[Bar, ...] = Field(min_length=1)
-    costs_bp: tuple[Annotated[float, Field(gt=0)], ...] = Field(min_length=1)
+    bars: Annotated[tuple[Bar, ...], Distinct] = Field(min_length=1)
+    costs_bp: Annotated[tuple[Annotated[float, Field(gt=0)], ...], Distinct] = Field(min_length=1)
     resamples: int = Field(ge=100)
 
 
@@ -113,7 +124,7 @@ class WalkForwardSettings(Model):
 
     first_test: Month
     last_test: Month
-    gap_hours: int = Field(ge=0)
+    gap_hours: int = Field(ge=0, le=8760)
     refit_months: int = Field(ge=1, le=12)
     boosting: BoostingSettings
 
@@ -146,9 +157,11 @@ class LeakAuditSettings(Model):
 class TradingSettings(Model):
     """Strategies on the forecasts: half-widths of the band and fees a side in basis points."""
 
-    bands: tuple[Annotated[float, Field(ge=0, lt=0.5)], ...] = Field(min_length=1)
-    fees_bp: tuple[Annotated[float, Field(ge=0)], ...] = Field(min_length=1)
-    article_band: float = Field(ge=0, lt=0.5)
+    bands: Annotated[tuple[Annotated[float, Field(ge=0, lt=0.5)], ...], Distinct] = Field(
+        min_length=1
+    )
+    fees_bp: Annotated[tuple[Annotated[float, Field(ge=0)], ...], Distinct] = Field(min_length=1)
+    article_band: Band
     block_hours: int = Field(ge=1)
     resamples: int = Field(ge=100)
 
@@ -166,8 +179,8 @@ class Settings(Model):
 
     origin: Origin
     spot: dict[Interval, Dataset | None]
-    base: Interval
-    coins: tuple[Symbol, ...] = Field(min_length=1)
+    base: Literal["5m", "15m", "1h"]
+    coins: Annotated[tuple[Symbol, ...], Distinct] = Field(min_length=1)
     files: dict[Interval, dict[Symbol, str]]
     known_holes: dict[Interval, tuple[Hole, ...]]
     generator: GeneratorSettings
