@@ -17,9 +17,30 @@ FIGURES: dict[str, tuple[Input, ...]] = {
     "fig_breakeven": (("breakeven", "breakeven.parquet"), ("moves", "moves.parquet")),
     "fig_growth": (("curves", "growth.parquet"), ("fees", "fees.parquet")),
     "fig_fees": (("fees", "fees.parquet"),),
+    "fig_volatility": (("days", "volatility_days.parquet"), ("scores", "volatility.parquet")),
+    "fig_targeting": (("curves", "targeting_days.parquet"), ("targeting", "targeting.parquet")),
+    "fig_overfitting": (("grid", "grid.parquet"), ("summary", "grid.json")),
+    "fig_noise": (
+        ("noise", "noise.parquet"),
+        ("curve", "noise_curve.parquet"),
+        ("summary", "noise.json"),
+    ),
+}
+
+#: Module of the step, where it is not ``figures`` or ``tables``.
+MODULES = {
+    "fig_volatility": "chart_volatility",
+    "fig_targeting": "chart_volatility",
+    "fig_overfitting": "chart_selection",
+    "fig_noise": "chart_selection",
 }
 
 #: Steps of ``tables.py``, likewise; each writes the fragment ``<output>.html``.
 TABLES: dict[str, tuple[Input, ...]] = {
     "tab_direction": (("scores", "direction.parquet"),),
 }
+
+
+def module_of(output: str) -> str:
+    """Module of the step that draws an output."""
+    return MODULES.get(output, "tables" if output in TABLES else "figures")

@@ -22,14 +22,9 @@ def _planned(what: str) -> str:
 
 _ARENA = _planned("reading stored account values of Alpha Arena")
 _DEPTH = _planned("the walk through live order books")
-_HAR = _planned("HAR volatility")
-_TARGETING = _planned("volatility targeting")
-_GRID = _planned("the grid of 792 textbook strategies")
-_NOISE = _planned("the experiment with 20,000 random strategies")
 _MEMORY = _planned("asking language models about past prices")
 _FOUNDATION = _planned("forecasting with Chronos-2 and Kronos")
 _FUNDING = _planned("reading funding rates")
-_CRASH = _planned("the search for the deepest fall of that day")
 _DRAWING = _planned("drawing this schematic")
 
 
@@ -47,7 +42,7 @@ _OUTPUTS = (
             " the share of months that language models get right before and after their release."
         ),
         needs=(CANDLES, HOURLY, DAILY, LANGUAGE_MODELS, GPU),
-        pending=_planned("gathering these numbers, once the random strategies and models run,"),
+        pending=_planned("asking language models about past prices"),
     ),
     Output(
         id="fig_arena",
@@ -246,7 +241,7 @@ _OUTPUTS = (
             " out-of-sample R² of the same regression for volatility and for returns."
         ),
         needs=(CANDLES,),
-        pending=_HAR,
+        minutes=0.2,
     ),
     Output(
         id="fig_targeting",
@@ -257,7 +252,7 @@ _OUTPUTS = (
             " volatility of 50%."
         ),
         needs=(CANDLES,),
-        pending=_TARGETING,
+        minutes=0.2,
     ),
     Output(
         id="stat_targeting_btc",
@@ -265,7 +260,7 @@ _OUTPUTS = (
         title="What sizing does for bitcoin",
         caption="Sharpe ratio of holding BTC and of the position sized to 50% volatility.",
         needs=(CANDLES,),
-        pending=_TARGETING,
+        minutes=0.2,
     ),
     Output(
         id="fig_overfitting",
@@ -276,7 +271,7 @@ _OUTPUTS = (
             " twenty best of the first are marked."
         ),
         needs=(HOURLY,),
-        pending=_GRID,
+        minutes=0.2,
     ),
     Output(
         id="stat_grid_families",
@@ -284,7 +279,7 @@ _OUTPUTS = (
         title="Families of rules",
         caption="Whether each family of mean-reverting rules earns anything in both periods.",
         needs=(HOURLY,),
-        pending=_GRID,
+        minutes=0.2,
     ),
     Output(
         id="fig_noise",
@@ -295,7 +290,7 @@ _OUTPUTS = (
             " for the expected maximum."
         ),
         needs=(HOURLY,),
-        pending=_NOISE,
+        minutes=0.2,
     ),
     Output(
         id="stat_deflated",
@@ -426,7 +421,7 @@ _OUTPUTS = (
         title="Eighty minutes on 10 October 2025",
         caption="Deepest fall within eighty minutes of that day, for BTC, ETH and SOL.",
         needs=(CANDLES,),
-        pending=_CRASH,
+        minutes=0.2,
     ),
     Output(
         id="fig_crash_chain",

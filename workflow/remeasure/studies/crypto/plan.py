@@ -12,7 +12,7 @@ from typing import Any
 
 from remeasure.config import Config
 from remeasure.errors import ConfigError
-from remeasure.studies.crypto.drawn import FIGURES, TABLES
+from remeasure.studies.crypto.drawn import FIGURES, TABLES, module_of
 from remeasure.studies.crypto.settings import KNOWN_COINS, Dataset, Interval, Settings
 
 
@@ -31,6 +31,13 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
         "base": settings.base,
         "candles": base,
         "walk_forward": settings.walk_forward,
+    }
+    predicted = {
+        "coins": coins,
+        "base": settings.base,
+        "candles": base,
+        "first_test": settings.walk_forward.first_test,
+        "last_test": settings.walk_forward.last_test,
     }
     candles = {
         name: {"interval": name, "dataset": each, "files": settings.files.get(name, {})}
@@ -80,8 +87,17 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
             "direction": settings.direction,
         },
         "trading:measure_trading": {**walked, "trading": settings.trading},
-        **{f"figures:{figure}": {} for figure in FIGURES},
-        **{f"tables:{table}": {} for table in TABLES},
+        "volatility:measure_volatility": {**predicted, "volatility": settings.volatility},
+        "targeting:measure_targeting": {**predicted, "targeting": settings.targeting},
+        "crash:measure_crash": {"coins": coins, "intervals": list(datasets)},
+        "rules_grid:measure_grid": {"candles": datasets.get("1h"), "grid": settings.grid},
+        "deflated:measure_deflated": {},
+        "random_strategies:measure_random": {
+            "candles": datasets.get("1h"),
+            "random": settings.random,
+        },
+        **{f"{module_of(figure)}:{figure}": {} for figure in FIGURES},
+        **{f"{module_of(table)}:{table}": {} for table in TABLES},
     }
 
 

@@ -16,6 +16,7 @@ CRYPTO_MANIFEST = f"{PLAN.features}/crypto_spot_{{interval}}.manifest.json"
 CRYPTO_CANDLES = f"{CRYPTO_FEATURES}/candles_{{interval}}.duckdb"
 CRYPTO_MEASURED = f"{CRYPTO_RESULTS}/measurements"
 CRYPTO_FIGURES = f"{PLAN.reports}/crypto/figures"
+CRYPTO_HOURLY = expand(CRYPTO_CANDLES, interval=[name for name in CRYPTO_SPOT if name == "1h"])
 CRYPTO_YEARS = [
     str(year)
     for year in range(
@@ -294,7 +295,7 @@ rule crypto_direction:
 rule crypto_leak_audit:
     input:
         candles=CRYPTO_CANDLES.format(interval=CRYPTO.leak_audit.interval),
-        hourly=expand(CRYPTO_CANDLES, interval=[name for name in CRYPTO_SPOT if name == "1h"]),
+        hourly=CRYPTO_HOURLY,
     output:
         audit=f"{CRYPTO_RESULTS}/leak_audit.json",
         measurements=f"{CRYPTO_MEASURED}/leak_audit.parquet",
@@ -333,6 +334,125 @@ rule crypto_trading:
         PLAN.shell
 
 
+rule crypto_volatility:
+    input:
+        candles=CRYPTO_CANDLES.format(interval=CRYPTO.base),
+    output:
+        days=f"{CRYPTO_RESULTS}/volatility_days.parquet",
+        scores=f"{CRYPTO_RESULTS}/volatility.parquet",
+        measurements=f"{CRYPTO_MEASURED}/volatility.parquet",
+    log:
+        f"{PLAN.logs}/crypto_volatility.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        files=PLAN.files,
+        call=PLAN.call("studies.crypto.volatility:measure_volatility"),
+    shell:
+        PLAN.shell
+
+
+rule crypto_targeting:
+    input:
+        days=rules.crypto_volatility.output.days,
+    output:
+        curves=f"{CRYPTO_RESULTS}/targeting_days.parquet",
+        targeting=f"{CRYPTO_RESULTS}/targeting.parquet",
+        measurements=f"{CRYPTO_MEASURED}/targeting.parquet",
+    log:
+        f"{PLAN.logs}/crypto_targeting.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        files=PLAN.files,
+        call=PLAN.call("studies.crypto.targeting:measure_targeting"),
+    shell:
+        PLAN.shell
+
+
+rule crypto_crash:
+    input:
+        candles=expand(CRYPTO_CANDLES, interval=CRYPTO_SPOT),
+    output:
+        crash=f"{CRYPTO_RESULTS}/crash.parquet",
+        measurements=f"{CRYPTO_MEASURED}/crash.parquet",
+    log:
+        f"{PLAN.logs}/crypto_crash.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        files=PLAN.files,
+        call=PLAN.call("studies.crypto.crash:measure_crash"),
+    shell:
+        PLAN.shell
+
+
+rule crypto_rules_grid:
+    input:
+        candles=CRYPTO_HOURLY,
+    output:
+        grid=f"{CRYPTO_RESULTS}/grid.parquet",
+        summary=f"{CRYPTO_RESULTS}/grid.json",
+        measurements=f"{CRYPTO_MEASURED}/rules_grid.parquet",
+    log:
+        f"{PLAN.logs}/crypto_rules_grid.log",
+    threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=10,
+    params:
+        files=PLAN.files,
+        call=PLAN.call("studies.crypto.rules_grid:measure_grid"),
+    shell:
+        PLAN.shell
+
+
+rule crypto_deflated:
+    input:
+        grid=rules.crypto_rules_grid.output.grid,
+        summary=rules.crypto_rules_grid.output.summary,
+    output:
+        measurements=f"{CRYPTO_MEASURED}/deflated.parquet",
+    log:
+        f"{PLAN.logs}/crypto_deflated.log",
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    params:
+        files=PLAN.files,
+        call=PLAN.call("studies.crypto.deflated:measure_deflated"),
+    shell:
+        PLAN.shell
+
+
+rule crypto_random_strategies:
+    input:
+        candles=CRYPTO_HOURLY,
+    output:
+        noise=f"{CRYPTO_RESULTS}/noise.parquet",
+        curve=f"{CRYPTO_RESULTS}/noise_curve.parquet",
+        summary=f"{CRYPTO_RESULTS}/noise.json",
+        measurements=f"{CRYPTO_MEASURED}/random_strategies.parquet",
+    log:
+        f"{PLAN.logs}/crypto_random_strategies.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        files=PLAN.files,
+        call=PLAN.call("studies.crypto.random_strategies:measure_random"),
+    shell:
+        PLAN.shell
+
+
 # One rule a figure and one a table: what each draws from stands in drawn.py.
 for figure, drawn_from in CRYPTO_DRAWN.FIGURES.items():
 
@@ -361,7 +481,7 @@ for figure, drawn_from in CRYPTO_DRAWN.FIGURES.items():
             runtime=5,
         params:
             files=PLAN.files,
-            call=PLAN.call(f"studies.crypto.figures:{figure}"),
+            call=PLAN.call(f"studies.crypto.{CRYPTO_DRAWN.module_of(figure)}:{figure}"),
             caption=PLAN.caption("crypto", figure),
         shell:
             PLAN.shell
@@ -389,7 +509,7 @@ for table, drawn_from in CRYPTO_DRAWN.TABLES.items():
             runtime=5,
         params:
             files=PLAN.files,
-            call=PLAN.call(f"studies.crypto.tables:{table}"),
+            call=PLAN.call(f"studies.crypto.{CRYPTO_DRAWN.module_of(table)}:{table}"),
             caption=PLAN.caption("crypto", table),
         shell:
             PLAN.shell
@@ -402,11 +522,17 @@ MEASUREMENTS["crypto"] = [
         "breakeven",
         "calendar",
         "closed_forms",
+        "crash",
+        "deflated",
         "direction",
         "leak_audit",
+        "random_strategies",
         "reversal",
+        "rules_grid",
         "tails",
+        "targeting",
         "trading",
+        "volatility",
     )
 ]
 ARTEFACTS["crypto"] = [

@@ -174,6 +174,62 @@ class TradingSettings(Model):
         return self
 
 
+class VolatilitySettings(Model):
+    """Volatility forecasts: block of the bootstrap in days, and resamples."""
+
+    block_days: int = Field(ge=1)
+    resamples: int = Field(ge=100)
+
+
+class TargetingSettings(Model):
+    """Targeting: volatility a year (a fraction), caps on the weight, bootstrap in days."""
+
+    target: float = Field(gt=0)
+    caps: tuple[Annotated[float, Field(gt=0)], ...]
+    block_days: int = Field(ge=1)
+    resamples: int = Field(ge=100)
+
+
+class Period(Model):
+    """Days, both included."""
+
+    first: date
+    last: date
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.first > self.last:
+            raise ValueError(f"first ({self.first}) must not be after last ({self.last})")
+        return self
+
+
+class GridSettings(Model):
+    """The grid of rules: two periods, fee a side in basis points, and the bootstrap."""
+
+    early: Period
+    later: Period
+    fee_bp: float = Field(ge=0)
+    block_days: int = Field(ge=1)
+    resamples: int = Field(ge=100)
+
+    @model_validator(mode="after")
+    def _apart(self) -> Self:
+        if self.early.last >= self.later.first:
+            raise ValueError(
+                f"early must end ({self.early.last}) before later begins ({self.later.first})"
+            )
+        return self
+
+
+class RandomSettings(Model):
+    """Random strategies: their days, fee a side, number, chance to reverse in an hour."""
+
+    period: Period
+    fee_bp: float = Field(ge=0)
+    paths: int = Field(ge=100)
+    flip_probability: float = Field(gt=0, lt=1)
+
+
 class Settings(Model):
     """Everything that can be set in this study."""
 
@@ -191,3 +247,7 @@ class Settings(Model):
     direction: DirectionSettings
     leak_audit: LeakAuditSettings
     trading: TradingSettings
+    volatility: VolatilitySettings
+    targeting: TargetingSettings
+    grid: GridSettings
+    random: RandomSettings
