@@ -20,7 +20,7 @@ from remeasure.ledger.table import TYPES, csv_text, validated
 from remeasure.ledger.verdict import VERDICTS, format_number, verdict, wider_than_published
 from remeasure.studies.base import Output, Study
 
-WITHOUT_ROWS = ("drawing", "cited")
+WITHOUT_ROWS = ("drawing", "cited", "table")
 REFERENCE_CSV, ERRATA_CSV = "reference.csv", "errata.csv"
 
 
@@ -84,8 +84,8 @@ def _raise_all(what: str, problems: Sequence[str], where: object, remedy: str) -
 def check_declaration(study: Study, references: Sequence[Reference]) -> None:
     """Every row belongs to a declared output, and every output has rows.
 
-    Drawings may have none, as they show no numbers, and so may ``cited``
-    outputs, as a table of quotations gathers the rows of others.
+    Drawings may have none, as they show no numbers, and so may tables and
+    ``cited`` outputs, which may gather the rows of others.
 
     Raises
     ------

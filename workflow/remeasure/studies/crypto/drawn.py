@@ -25,6 +25,11 @@ FIGURES: dict[str, tuple[Input, ...]] = {
         ("curve", "noise_curve.parquet"),
         ("summary", "noise.json"),
     ),
+    "fig_funding": (("periods", "funding.parquet"),),
+    "fig_depth": (("costs", "depth.parquet"),),
+    "fig_arena": (("paths", "arena_paths.parquet"), ("bands", "arena_bands.parquet")),
+    "fig_agent": (),
+    "fig_crash_chain": (),
 }
 
 #: Module of the step, where it is not ``figures`` or ``tables``.
@@ -33,11 +38,18 @@ MODULES = {
     "fig_targeting": "chart_volatility",
     "fig_overfitting": "chart_selection",
     "fig_noise": "chart_selection",
+    "fig_funding": "chart_costs",
+    "fig_depth": "chart_costs",
+    "fig_arena": "chart_arena",
+    "fig_agent": "chart_drawings",
+    "fig_crash_chain": "chart_drawings",
+    "tab_cited": "table_cited",
 }
 
 #: Steps of ``tables.py``, likewise; each writes the fragment ``<output>.html``.
 TABLES: dict[str, tuple[Input, ...]] = {
     "tab_direction": (("scores", "direction.parquet"),),
+    "tab_cited": (),
 }
 
 

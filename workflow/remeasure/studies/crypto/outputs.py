@@ -20,12 +20,8 @@ def _planned(what: str) -> str:
     return f"no step of this version measures it yet: {what} is planned"
 
 
-_ARENA = _planned("reading stored account values of Alpha Arena")
-_DEPTH = _planned("the walk through live order books")
 _MEMORY = _planned("asking language models about past prices")
 _FOUNDATION = _planned("forecasting with Chronos-2 and Kronos")
-_FUNDING = _planned("reading funding rates")
-_DRAWING = _planned("drawing this schematic")
 
 
 def _cited(output: str, title: str, source: str) -> Output:
@@ -53,7 +49,7 @@ _OUTPUTS = (
             " the bands in which an account without skill would stay."
         ),
         needs=(ARENA, HOURLY),
-        pending=_ARENA,
+        minutes=0.1,
     ),
     Output(
         id="stat_arena_luck",
@@ -61,7 +57,7 @@ _OUTPUTS = (
         title="The winner's lead against a lucky one",
         caption="How far the best account led, in units of the lead that luck alone gives.",
         needs=(ARENA,),
-        pending=_ARENA,
+        minutes=0.1,
     ),
     Output(
         id="stat_arena_correlation",
@@ -69,7 +65,7 @@ _OUTPUTS = (
         title="Accounts that move together",
         caption="Correlations between the hourly returns of pairs of accounts.",
         needs=(ARENA,),
-        pending=_ARENA,
+        minutes=0.1,
     ),
     Output(
         id="fig_tails",
@@ -183,7 +179,7 @@ _OUTPUTS = (
             " logarithmic, for eight perpetual contracts from the most to the least traded."
         ),
         needs=(BOOKS,),
-        pending=_DEPTH,
+        minutes=0.1,
     ),
     Output(
         id="stat_depth_million",
@@ -191,7 +187,7 @@ _OUTPUTS = (
         title="A million dollars at once",
         caption="Cost of a market buy of one million dollars, where the visible book fills it.",
         needs=(BOOKS,),
-        pending=_DEPTH,
+        minutes=0.1,
     ),
     Output(
         id="fig_growth",
@@ -397,7 +393,7 @@ _OUTPUTS = (
             "Inputs as text, a language model, checks of risk in code, the exchange; the points"
             " at which an attacker can reach it."
         ),
-        pending=_DRAWING,
+        minutes=0.1,
     ),
     Output(
         id="fig_funding",
@@ -405,7 +401,7 @@ _OUTPUTS = (
         title="Funding: a return that needs no forecast",
         caption="Funding of BTC and ETH perpetuals by month, scaled to a year.",
         needs=(FUNDING,),
-        pending=_FUNDING,
+        minutes=0.1,
     ),
     Output(
         id="stat_funding_detail",
@@ -413,7 +409,7 @@ _OUTPUTS = (
         title="Funding in detail",
         caption="Single years, the share of payments that were negative, and the default rate.",
         needs=(FUNDING,),
-        pending=_FUNDING,
+        minutes=0.1,
     ),
     Output(
         id="stat_crash",
@@ -428,7 +424,7 @@ _OUTPUTS = (
         kind="drawing",
         title="From liquidation to auto-deleveraging",
         caption="The four steps by which losses reach traders who were on the right side.",
-        pending=_DRAWING,
+        minutes=0.1,
     ),
     Output(
         id="stat_sixty_percent",
@@ -439,8 +435,10 @@ _OUTPUTS = (
     ),
     Output(
         id="tab_cited",
-        kind="cited",
+        kind="table",
         title="Facts quoted in the article",
+        caption="Every number that the article quotes from elsewhere, with its source.",
+        minutes=0.1,
         source="the article's 54 references",
     ),
     _cited("mexc", "Traders who use AI", "MEXC survey, September 2026 [3]"),

@@ -96,9 +96,64 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
             "candles": datasets.get("1h"),
             "random": settings.random,
         },
+        **_costs(settings, config),
         **{f"{module_of(figure)}:{figure}": {} for figure in FIGURES},
         **{f"{module_of(table)}:{table}": {} for table in TABLES},
     }
+
+
+def _costs(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
+    """Funding, order books and account values: what their steps are told."""
+    funding, depth, arena = settings.funding, settings.depth, settings.arena
+    symbols = tuple(depth.contracts.values())
+    books = {
+        "contracts": depth.contracts,
+        "snapshots": depth.snapshots,
+        "sizes_usd": depth.sizes_usd,
+    }
+    told: dict[str, Mapping[str, Any]] = {
+        "funding:measure_funding": {
+            "dataset": funding.data,
+            "funding": {"block_days": funding.block_days, "resamples": funding.resamples},
+        },
+        "depth:measure_depth": {"depth": books if depth.books else None},
+        "arena:measure_arena": {
+            "arena": {"block_hours": arena.block_hours, "resamples": arena.resamples}
+        },
+        "generate_books:generate_books": {**books, "seed": depth.seed},
+        "book_files:parse_books": {"contracts": symbols, "snapshots": depth.snapshots},
+        "generate_accounts:generate_accounts": {"seed": arena.seed, "sigma": arena.sigma},
+        "account_files:parse_accounts": {},
+    }
+    if funding.data is not None:
+        told["generate_funding:generate_funding"] = {
+            "dataset": funding.data,
+            "seed": funding.seed,
+        }
+        told["funding_files:parse_funding"] = {"dataset": funding.data}
+        if settings.origin in ("mirror", "public"):
+            told["fetch_funding:fetch_funding"] = {
+                "dataset": funding.data,
+                "origin": settings.origin,
+                "mirror": config.core.mirror,
+                "client": config.core.client,
+            }
+    if settings.origin == "mirror":
+        told["recorded:list_recorded[books]"] = {
+            "source": "crypto_books",
+            "mirror": config.core.mirror,
+            "paths": [
+                f"fapi.binance.com/fapi/v1/depth%Qsymbol={symbol}&limit=1000%S{number}"
+                for symbol in symbols
+                for number in range(1, depth.snapshots + 1)
+            ],
+        }
+        told["recorded:list_recorded[accounts]"] = {
+            "source": "crypto_accounts",
+            "mirror": config.core.mirror,
+            "paths": ["nof1.ai/api/account-totals"],
+        }
+    return told
 
 
 def check(settings: Settings, config: Config) -> None:
@@ -113,6 +168,7 @@ def check(settings: Settings, config: Config) -> None:
         *_base_problems(settings),
         *_month_problems(settings),
         *_source_problems(settings, config.core.mirror),
+        *_cost_problems(settings, config.core.mirror),
     ]
     if problems:
         raise ConfigError(
@@ -206,6 +262,33 @@ def _source_problems(settings: Settings, mirror: str | None) -> Iterator[str]:
                         f"crypto.files.{interval}.{coin}: "
                         + (f"the file {path!r} does not exist" if path else "names no file")
                     )
+
+
+def _cost_problems(settings: Settings, mirror: str | None) -> Iterator[str]:
+    """Funding, books and accounts that the chosen origin cannot have."""
+    if settings.origin in ("public", "files"):
+        if settings.depth.books:
+            yield f"crypto.depth.books: origin {settings.origin} has none recorded; allowed: false"
+        if settings.arena.accounts:
+            yield f"crypto.arena.accounts: origin {settings.origin} has none stored; allowed: false"
+    data = settings.funding.data
+    if data is None:
+        return
+    if settings.origin == "files":
+        yield "crypto.funding.data: origin files has no funding rates; allowed: null"
+    elif settings.origin == "mirror" and mirror is not None:
+        from remeasure.fetch.binance import plan_funding
+
+        absent = [
+            file.path
+            for file in plan_funding(data.coins, data.first, data.last)
+            if not (Path(mirror) / file.path).is_file()
+        ]
+        if absent:
+            yield (
+                f"crypto.funding.data: the mirror {mirror} lacks {len(absent)} files of funding,"
+                f" first {absent[0]}; allowed: contracts and months that it has, or null"
+            )
 
 
 def _mirror_problems(

@@ -453,6 +453,9 @@ rule crypto_random_strategies:
         PLAN.shell
 
 
+include: "rules_costs.smk"
+
+
 # One rule a figure and one a table: what each draws from stands in drawn.py.
 for figure, drawn_from in CRYPTO_DRAWN.FIGURES.items():
 
@@ -518,13 +521,16 @@ for table, drawn_from in CRYPTO_DRAWN.TABLES.items():
 MEASUREMENTS["crypto"] = [
     f"{CRYPTO_MEASURED}/{name}.parquet"
     for name in (
+        "arena",
         "autocorrelation",
         "breakeven",
         "calendar",
         "closed_forms",
         "crash",
         "deflated",
+        "depth",
         "direction",
+        "funding",
         "leak_audit",
         "random_strategies",
         "reversal",

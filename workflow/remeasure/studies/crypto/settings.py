@@ -230,6 +230,35 @@ class RandomSettings(Model):
     flip_probability: float = Field(gt=0, lt=1)
 
 
+class FundingSource(Model):
+    """Funding of perpetuals: contracts and days, generator's seed, bootstrap in days."""
+
+    data: Dataset | None
+    seed: int = Field(ge=0)
+    block_days: int = Field(ge=1)
+    resamples: int = Field(ge=100)
+
+
+class DepthSource(Model):
+    """Recorded order books: whether there are any, contracts by rank, sizes in dollars."""
+
+    books: bool
+    seed: int = Field(ge=0)
+    contracts: dict[Annotated[int, Field(ge=1)], Symbol] = Field(min_length=1)
+    snapshots: int = Field(ge=1)
+    sizes_usd: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Distinct] = Field(min_length=1)
+
+
+class ArenaSource(Model):
+    """Stored account values: whether there are any, generator's seed and spread, bootstrap."""
+
+    accounts: bool
+    seed: int = Field(ge=0)
+    sigma: float = Field(gt=0)
+    block_hours: int = Field(ge=1)
+    resamples: int = Field(ge=100)
+
+
 class Settings(Model):
     """Everything that can be set in this study."""
 
@@ -251,3 +280,6 @@ class Settings(Model):
     targeting: TargetingSettings
     grid: GridSettings
     random: RandomSettings
+    funding: FundingSource
+    depth: DepthSource
+    arena: ArenaSource
