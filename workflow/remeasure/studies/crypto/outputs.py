@@ -297,7 +297,7 @@ _OUTPUTS = (
             " the probability that the rule is better than that."
         ),
         needs=(HOURLY,),
-        pending=_planned("the deflated Sharpe ratio of the best rule"),
+        minutes=0.1,
     ),
     Output(
         id="stat_sharpe_se",

@@ -208,6 +208,11 @@ def best_of(sharpes: Floats, n: int) -> tuple[float, float]:
     return mean_block_maximum(sharpes, n), error
 
 
+def _as_published(chosen: float, published: float) -> str:
+    """Coverage of a row that repeats a setting."""
+    return WHOLE if chosen == published else f"this run is set to {chosen:g}"
+
+
 def measure_random(
     *,
     candles: list[Path],
@@ -385,14 +390,17 @@ def _exact(settings: RandomStep) -> list[Measurement]:
             output_id="fig_noise",
             quantity="random strategies",
             value=options.paths,
-            note="as set in this run",
+            coverage=_as_published(options.paths, printed("fig_noise", "random strategies", "")),
         ),
         Measurement(
             output_id="fig_noise",
             quantity="flip probability per hour",
             condition="about once a day",
             value=options.flip_probability,
-            note="as set in this run",
+            coverage=_as_published(
+                round(options.flip_probability, 7),
+                printed("fig_noise", "flip probability per hour", "about once a day"),
+            ),
         ),
         Measurement(
             output_id="fig_noise",
