@@ -9,7 +9,3 @@ class Model(BaseModel):
     """Settings: immutable, and an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class NoSettings(Model):
-    """For steps that nothing can be set in."""

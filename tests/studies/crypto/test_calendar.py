@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pytest
 
 from remeasure.errors import ConfigError, DataError
-from remeasure.studies.crypto import calendar
+from remeasure.studies.crypto import calendar, textbook_rules
 from remeasure.studies.crypto import calendar_identities as identities
 
 FIRST, LAST = date(2021, 1, 1), date(2026, 10, 29)
@@ -246,17 +246,10 @@ def test_weeks_agree_with_the_standard_library() -> None:
         assert identities.complete_weeks(first, last) == weeks
 
 
-def test_rules_are_those_of_four_families() -> None:
-    names = identities.rule_names()
-    families = [name.split()[0] for name in names]
-    assert {name: families.count(name) for name in families} == {
-        "MA": 28,
-        "channel": 10,
-        "RSI": 16,
-        "Bollinger": 12,
-    }
-    assert len(set(names)) == 66
-    assert "MA 12/24" in names
+def test_rules_are_counted_from_the_grid_that_is_traded(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (identities.count()["rules"], identities.count()["strategies"]) == (66, 792)
+    monkeypatch.setattr(textbook_rules, "CHANNELS", textbook_rules.CHANNELS[1:])
+    assert identities.count()["rules"] == 65
 
 
 def rows_by_brute_force(present: set[datetime], candidates: list[datetime], window: int) -> int:

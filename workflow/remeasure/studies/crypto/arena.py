@@ -35,7 +35,7 @@ from remeasure.stats.normal import two_sided_tail
 from remeasure.store.frames import read_json, write_frame
 from remeasure.store.tables import read_table
 from remeasure.studies.crypto.account_files import ACCOUNT_TABLE, ACCOUNTS, CAPITAL, HOURS, START
-from remeasure.studies.crypto.published import answer_all
+from remeasure.studies.crypto.published import answer_all, printed
 from remeasure.studies.crypto.series import read_closes
 
 OUTPUTS = ("fig_arena", "stat_arena_luck", "stat_arena_correlation")
@@ -47,9 +47,6 @@ DARK, LIGHT = 1.0, 1.96
 
 #: Mean of the largest of six independent standard normal numbers: 1.267206.
 BEST_OF_SIX = exact_maximum(len(NAMES))
-
-#: Returns printed for the winner and the last, from which the exact rows are computed.
-WINNER, LAST = 1.23, 0.37
 
 Floats = npt.NDArray[np.float64]
 
@@ -373,7 +370,10 @@ def _correlations(changes: Mapping[str, Floats], planted: Mapping[str, Any]) -> 
 
 def _arithmetic() -> list[Measurement]:
     """The rows that are mathematics."""
-    lead = 3 * math.log(WINNER)
+    winner, last = (
+        1 + printed("fig_arena", "final return", name) / 100 for name in ("Qwen3-Max", "GPT-5")
+    )
+    lead = 3 * math.log(winner)
     bands = (
         ("dark band (two in three)", DARK),
         ("light band (nineteen in twenty)", LIGHT),
@@ -388,7 +388,7 @@ def _arithmetic() -> list[Measurement]:
         (
             "minimum sigma for GPT-5 inside 95% without drift",
             "-ln 0.37 / 1.96",
-            -math.log(LAST) / LIGHT,
+            -math.log(last) / LIGHT,
         ),
     )
     rows = [

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,14 @@ from remeasure.evaluate.walk_forward import folds, months
 from remeasure.ledger.measurement import Measurement
 from remeasure.store.frames import write_json
 from remeasure.studies.crypto import calendar
+from remeasure.studies.crypto.coverage import FIRST, LAST
 from remeasure.studies.crypto.features import FEATURES
+from remeasure.studies.crypto.published import FIRST_TEST
 from remeasure.studies.crypto.settings import KNOWN_COINS
+from remeasure.studies.crypto.textbook_rules import all_rules
 
-#: The publication's window of prices, both days included.
-FIRST, LAST = date(2021, 1, 1), date(2026, 10, 29)
-#: First and last month forecast, and hours between training targets and a test month.
-FIRST_TEST, LAST_TEST, GAP_HOURS = "2022-01", "2026-10", 24
+#: Last month forecast, and hours between training targets and a test month.
+LAST_TEST, GAP_HOURS = "2026-10", 24
 #: Longest look-back of a feature in hours: ln(C_t / C_{t-168}), means over t-167..t.
 LONGEST_WINDOW = 168
 #: One Kronos forecast every so many hours of 2026.
@@ -43,12 +44,6 @@ RELEASED = {
     "Olmo 3 7B": "2025-11",
     "Qwen3.5 9B": "2026-02",
 }
-
-#: Parameters of the rule grid (study card, T9), hours unless said otherwise.
-MOVING_AVERAGES = (6, 12, 24, 48, 96, 168, 336, 720)
-CHANNELS = (12, 24, 48, 72, 96, 168, 240, 336, 504, 720)
-RSI_PERIODS, RSI_THRESHOLDS = (6, 9, 14, 21), (20, 25, 30, 35)
-BOLLINGER_WINDOWS, BOLLINGER_WIDTHS = (24, 48, 96, 168), (1.5, 2.0, 2.5)
 
 
 @dataclass(frozen=True)
@@ -137,19 +132,6 @@ def memory_months(release: str) -> tuple[int, int]:
     return int((asked <= released - 12).sum()), int((asked > released).sum())
 
 
-def rule_names() -> tuple[str, ...]:
-    """Names of the rules of the grid, family by family: the definitions, counted not typed."""
-    return (
-        *(f"MA {fast}/{slow}" for fast, slow in combinations(MOVING_AVERAGES, 2)),
-        *(f"channel {bars}" for bars in CHANNELS),
-        *(f"RSI {period} below {low}" for period, low in product(RSI_PERIODS, RSI_THRESHOLDS)),
-        *(
-            f"Bollinger {bars} by {width}"
-            for bars, width in product(BOLLINGER_WINDOWS, BOLLINGER_WIDTHS)
-        ),
-    )
-
-
 def walk_forward_gap_hours() -> int:
     """Hours between the last training target and the first hour tested, smallest over all folds.
 
@@ -172,7 +154,7 @@ def count() -> dict[str, Any]:
     last_year = calendar.grid(date(LAST.year, 1, 1), LAST, "1h")
     split = folds(FIRST_TEST, LAST_TEST, gap_hours=GAP_HOURS)
     memory = {name: memory_months(release) for name, release in RELEASED.items()}
-    rules = rule_names()
+    rules = all_rules()
     return {
         "window": {"first": str(FIRST), "last": str(LAST), "days": (LAST - FIRST).days + 1},
         "hours": calendar.grid(FIRST, LAST, "1h").size,

@@ -11,35 +11,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from remeasure.draw.save import save_figure
 from remeasure.store.frames import read_frame, read_json
 from remeasure.studies.crypto import chart_forecasts, chart_market
-from remeasure.studies.crypto.chart import Chart
-
-
-def _save(
-    chart: Chart,
-    light_svg: Path,
-    light_png: Path,
-    dark_svg: Path,
-    dark_png: Path,
-    csv: Path,
-    alt: Path,
-    origin: str,
-) -> None:
-    save_figure(
-        chart.draw,
-        chart.data,
-        light_svg=light_svg,
-        light_png=light_png,
-        dark_svg=dark_svg,
-        dark_png=dark_png,
-        csv=csv,
-        alt=alt,
-        alt_text=chart.alt_text,
-        origin=origin,
-        size=chart.size,
-    )
+from remeasure.studies.crypto.chart_save import save_chart
 
 
 def fig_tails(
@@ -69,7 +43,7 @@ def fig_tails(
         When a result is missing or cannot be read.
     """
     chart = chart_market.tails(read_frame(tails), read_frame(histogram))
-    _save(chart, light_svg, light_png, dark_svg, dark_png, csv, alt, origin)
+    save_chart(chart, light_svg, light_png, dark_svg, dark_png, csv, alt, origin)
 
 
 def fig_acf(
@@ -99,7 +73,7 @@ def fig_acf(
         When a result is missing or cannot be read.
     """
     chart = chart_market.autocorrelation(read_frame(acf), read_frame(hour_of_day))
-    _save(chart, light_svg, light_png, dark_svg, dark_png, csv, alt, origin)
+    save_chart(chart, light_svg, light_png, dark_svg, dark_png, csv, alt, origin)
 
 
 def fig_walk_forward(
@@ -128,7 +102,7 @@ def fig_walk_forward(
         When a result is missing or cannot be read.
     """
     chart = chart_forecasts.walk_forward(read_json(identities))
-    _save(chart, light_svg, light_png, dark_svg, dark_png, csv, alt, origin)
+    save_chart(chart, light_svg, light_png, dark_svg, dark_png, csv, alt, origin)
 
 
 def fig_reversal(
@@ -157,7 +131,7 @@ def fig_reversal(
         When a result is missing or cannot be read.
     """
     chart = chart_market.reversal(read_frame(reversal))
-    _save(chart, light_svg, light_png, dark_svg, dark_png, csv, alt, origin)
+    save_chart(chart, light_svg, light_png, dark_svg, dark_png, csv, alt, origin)
 
 
 def fig_breakeven(
@@ -187,7 +161,7 @@ def fig_breakeven(
         When a result is missing or cannot be read.
     """
     chart = chart_market.breakeven(read_frame(breakeven), read_frame(moves))
-    _save(chart, light_svg, light_png, dark_svg, dark_png, csv, alt, origin)
+    save_chart(chart, light_svg, light_png, dark_svg, dark_png, csv, alt, origin)
 
 
 def fig_growth(
@@ -217,7 +191,7 @@ def fig_growth(
         When a result is missing or cannot be read.
     """
     chart = chart_forecasts.growth(read_frame(curves), read_frame(fees))
-    _save(chart, light_svg, light_png, dark_svg, dark_png, csv, alt, origin)
+    save_chart(chart, light_svg, light_png, dark_svg, dark_png, csv, alt, origin)
 
 
 def fig_fees(
@@ -246,4 +220,4 @@ def fig_fees(
         When a result is missing or cannot be read.
     """
     chart = chart_forecasts.fees(read_frame(fees))
-    _save(chart, light_svg, light_png, dark_svg, dark_png, csv, alt, origin)
+    save_chart(chart, light_svg, light_png, dark_svg, dark_png, csv, alt, origin)

@@ -160,7 +160,7 @@ class TradingSettings(Model):
     bands: Annotated[tuple[Annotated[float, Field(ge=0, lt=0.5)], ...], Distinct] = Field(
         min_length=1
     )
-    fees_bp: Annotated[tuple[Annotated[float, Field(ge=0)], ...], Distinct] = Field(min_length=1)
+    fees_bp: Annotated[tuple[BasisPoints, ...], Distinct] = Field(min_length=1)
     article_band: Band
     block_hours: int = Field(ge=1)
     resamples: int = Field(ge=100)
