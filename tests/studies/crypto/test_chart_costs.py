@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 from matplotlib.figure import Figure
 
+from remeasure.draw.chart import Chart
 from remeasure.draw.save import check_axes
 from remeasure.draw.style import THEMES
 from remeasure.store.frames import write_frame
 from remeasure.studies.crypto import chart_costs
-from remeasure.studies.crypto.chart import Chart
 from remeasure.studies.crypto.depth import COSTS
 from remeasure.studies.crypto.funding import PERIODS
 

@@ -9,9 +9,9 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
+from remeasure.draw.chart import Chart
 from remeasure.draw.style import THEMES
 from remeasure.studies.crypto import chart_drawings
-from remeasure.studies.crypto.chart import Chart
 from remeasure.studies.crypto.chart_drawings import AGENT, CHAIN, agent, crash_chain
 
 BOTH = pytest.mark.parametrize("made", [agent, crash_chain])

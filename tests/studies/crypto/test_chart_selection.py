@@ -11,12 +11,12 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from remeasure.draw.chart import Chart
 from remeasure.draw.save import check_axes
 from remeasure.draw.style import THEMES
 from remeasure.fingerprint import sources
 from remeasure.store.frames import write_frame, write_json
 from remeasure.studies.crypto import chart_selection
-from remeasure.studies.crypto.chart import Chart
 from remeasure.studies.crypto.random_strategies import CURVE, NOISE
 from remeasure.studies.crypto.rules_grid import GRID
 

@@ -12,12 +12,12 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from remeasure.draw.chart import Chart
 from remeasure.draw.save import check_axes
 from remeasure.draw.style import THEMES
 from remeasure.fingerprint import sources
 from remeasure.store.frames import write_frame
 from remeasure.studies.crypto import chart_volatility
-from remeasure.studies.crypto.chart import Chart
 from remeasure.studies.crypto.targeting import CURVES, TARGETING
 from remeasure.studies.crypto.volatility import DAYS, SCORES
 

@@ -21,6 +21,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import remeasure.studies.crypto as crypto
+from remeasure.draw.chart import Chart
 from remeasure.draw.save import check_axes
 from remeasure.draw.style import THEMES
 from remeasure.evaluate.walk_forward import folds
@@ -31,7 +32,6 @@ from remeasure.studies.crypto import chart_forecasts, chart_market, drawn, figur
 from remeasure.studies.crypto.autocorrelation import ACF, HOUR_OF_DAY
 from remeasure.studies.crypto.breakeven import BREAKEVEN, MOVES
 from remeasure.studies.crypto.calendar_identities import count, measure_calendar
-from remeasure.studies.crypto.chart import Chart
 from remeasure.studies.crypto.outputs import STUDY
 from remeasure.studies.crypto.reversal import REVERSAL
 from remeasure.studies.crypto.tails import HISTOGRAM, TABLE

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
+from remeasure.draw.chart import Chart, as_printed, legend_above, numbers, save_chart, span
 from remeasure.draw.colour import mix
 from remeasure.draw.style import (
     DASHES,
@@ -25,8 +26,6 @@ from remeasure.draw.style import (
 )
 from remeasure.report.numbers import rounded
 from remeasure.store.frames import read_frame
-from remeasure.studies.crypto.chart import Chart, as_printed, legend_above, numbers, span
-from remeasure.studies.crypto.chart_save import save_chart
 from remeasure.studies.crypto.published import rows
 
 CAPITAL = 10_000.0

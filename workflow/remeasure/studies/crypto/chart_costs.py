@@ -10,6 +10,17 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from remeasure.draw.chart import (
+    Chart,
+    Row,
+    as_printed,
+    interval_key,
+    legend_above,
+    numbers,
+    said,
+    save_chart,
+    span,
+)
 from remeasure.draw.colour import mix
 from remeasure.draw.style import (
     DASHES,
@@ -27,17 +38,6 @@ from remeasure.draw.style import (
 )
 from remeasure.report.numbers import rounded
 from remeasure.store.frames import read_frame
-from remeasure.studies.crypto.chart import (
-    Chart,
-    Row,
-    as_printed,
-    interval_key,
-    legend_above,
-    numbers,
-    said,
-    span,
-)
-from remeasure.studies.crypto.chart_save import save_chart
 from remeasure.studies.crypto.published import rows
 
 FUNDED = ("BTC", "ETH")

@@ -13,10 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
+from remeasure.draw.chart import WIDTH, Chart, save_chart
 from remeasure.draw.colour import mix
 from remeasure.draw.style import FONT, SMALL, Theme
-from remeasure.studies.crypto.chart import WIDTH, Chart
-from remeasure.studies.crypto.chart_save import save_chart
 
 #: Side on which an arrow leaves a box or enters it.
 Side = Literal["left", "right", "top", "bottom"]

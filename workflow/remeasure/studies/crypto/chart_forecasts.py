@@ -11,6 +11,21 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from remeasure.draw.chart import (
+    WIDTH,
+    Chart,
+    Row,
+    as_printed,
+    date_axis,
+    day_number,
+    day_numbers,
+    found,
+    interval_key,
+    legend_above,
+    listed,
+    numbers,
+    said,
+)
 from remeasure.draw.colour import mix
 from remeasure.draw.style import (
     DASHES,
@@ -27,24 +42,8 @@ from remeasure.draw.style import (
     thousands,
 )
 from remeasure.report.numbers import rounded
-from remeasure.studies.crypto.chart import (
-    BITCOIN,
-    WIDTH,
-    Chart,
-    Row,
-    as_printed,
-    date_axis,
-    day_number,
-    day_numbers,
-    found,
-    interval_key,
-    legend_above,
-    listed,
-    numbers,
-    said,
-)
 from remeasure.studies.crypto.coverage import LAST
-from remeasure.studies.crypto.published import printed
+from remeasure.studies.crypto.published import BITCOIN, printed
 
 #: Fees a side (bp) of the published growth curves, and the words of their rows.
 GROWTH_FEES = {

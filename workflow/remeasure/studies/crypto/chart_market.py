@@ -12,6 +12,19 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MultipleLocator
 
+from remeasure.draw.chart import (
+    Chart,
+    Row,
+    as_printed,
+    found,
+    interval_key,
+    legend_above,
+    listed,
+    numbers,
+    said,
+    span,
+    whiskers,
+)
 from remeasure.draw.colour import mix
 from remeasure.draw.style import (
     DASHES,
@@ -29,21 +42,7 @@ from remeasure.draw.style import (
     published,
 )
 from remeasure.report.numbers import interval, rounded
-from remeasure.studies.crypto.chart import (
-    BITCOIN,
-    Chart,
-    Row,
-    as_printed,
-    found,
-    interval_key,
-    legend_above,
-    listed,
-    numbers,
-    said,
-    span,
-    whiskers,
-)
-from remeasure.studies.crypto.published import printed, rows
+from remeasure.studies.crypto.published import BITCOIN, printed, rows
 
 #: The threshold whose counts are printed, in standard deviations.
 SIX = 6.0

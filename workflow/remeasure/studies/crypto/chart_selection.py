@@ -15,6 +15,17 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from remeasure.draw.chart import (
+    Chart,
+    Row,
+    as_printed,
+    found,
+    legend_above,
+    numbers,
+    said,
+    save_chart,
+    span,
+)
 from remeasure.draw.colour import mix
 from remeasure.draw.style import (
     DASHES,
@@ -29,17 +40,6 @@ from remeasure.draw.style import (
 )
 from remeasure.report.numbers import rounded
 from remeasure.store.frames import read_frame, read_json
-from remeasure.studies.crypto.chart import (
-    Chart,
-    Row,
-    as_printed,
-    found,
-    legend_above,
-    numbers,
-    said,
-    span,
-)
-from remeasure.studies.crypto.chart_save import save_chart
 from remeasure.studies.crypto.published import printed, rows
 
 #: How many of the best are marked.

@@ -12,6 +12,19 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from remeasure.draw.chart import (
+    Chart,
+    as_printed,
+    date_axis,
+    day_number,
+    day_numbers,
+    found,
+    legend_above,
+    numbers,
+    said,
+    save_chart,
+    span,
+)
 from remeasure.draw.colour import mix
 from remeasure.draw.style import (
     DASHES,
@@ -27,21 +40,7 @@ from remeasure.draw.style import (
 )
 from remeasure.report.numbers import rounded
 from remeasure.store.frames import read_frame
-from remeasure.studies.crypto.chart import (
-    BITCOIN,
-    Chart,
-    as_printed,
-    date_axis,
-    day_number,
-    day_numbers,
-    found,
-    legend_above,
-    numbers,
-    said,
-    span,
-)
-from remeasure.studies.crypto.chart_save import save_chart
-from remeasure.studies.crypto.published import printed
+from remeasure.studies.crypto.published import BITCOIN, printed
 
 COINS = ("BTC", "ETH", "SOL")
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from remeasure.draw.chart import save_chart
 from remeasure.store.frames import read_frame, read_json
 from remeasure.studies.crypto import chart_forecasts, chart_market
-from remeasure.studies.crypto.chart_save import save_chart
 
 
 def fig_tails(

@@ -7,63 +7,36 @@ here from ``reference.csv`` and typed nowhere again.
 from __future__ import annotations
 
 from calendar import monthrange
-from collections.abc import Iterable
 from datetime import date
-from functools import cache
 from pathlib import Path
 
-from remeasure.ledger.measurement import WHOLE, Measurement, not_run
-from remeasure.ledger.reference import Key, Reference, read_references
+from remeasure.ledger.measurement import WHOLE
+from remeasure.ledger.published import Published
+from remeasure.ledger.reference import Key, Reference
 from remeasure.studies.crypto.coverage import FIRST, LAST, coverage
 from remeasure.studies.crypto.series import coin
 from remeasure.studies.crypto.settings import Dataset, Interval, Symbol, WalkForwardSettings
 
 PACKAGE_FILES = ("reference.csv",)
 
+#: The coin that most figures show.
+BITCOIN = "BTC"
+
 #: The publication's first test month and the coins that it pools.
 FIRST_TEST = "2022-01"
 POOLED = frozenset({"BTCUSDT", "ETHUSDT", "SOLUSDT"})
 
 
-@cache
+_PUBLISHED = Published(Path(__file__).parent / PACKAGE_FILES[0])
+
+printed = _PUBLISHED.printed
+measurable = _PUBLISHED.measurable
+answer_all = _PUBLISHED.answer_all
+
+
 def rows() -> dict[Key, Reference]:
     """All rows in the order of the file, by key (output, quantity, condition)."""
-    path = Path(__file__).parent / PACKAGE_FILES[0]
-    return {row.key: row for row in read_references(path)}
-
-
-def printed(output_id: str, quantity: str, condition: str) -> float:
-    """The printed number of one row; KeyError when there is none."""
-    number = rows()[output_id, quantity, condition].number
-    if number is None:
-        raise KeyError(f"{output_id}, {quantity}, {condition} prints no number")
-    return float(number)
-
-
-def measurable(outputs: Iterable[str]) -> tuple[Reference, ...]:
-    """The rows of some outputs that steps have to answer: all but the quoted ones."""
-    wanted = frozenset(outputs)
-    return tuple(row for row in rows().values() if row.output_id in wanted and row.kind != "cited")
-
-
-def answer_all(
-    measured: Iterable[Measurement], outputs: Iterable[str], reason: str
-) -> list[Measurement]:
-    """One answer to each row of the outputs: what was measured, else ``not run`` for a reason.
-
-    Raises
-    ------
-    ValueError
-        When a measurement answers no row of the outputs, or one that is answered already.
-    """
-    expected = [row.key for row in measurable(outputs)]
-    answers: dict[Key, Measurement] = {}
-    for each in measured:
-        key = (each.output_id, each.quantity, each.condition)
-        if key not in expected or key in answers:
-            raise ValueError(f"{key} answers no row of reference.csv, or one answered already")
-        answers[key] = each
-    return [answers.get(key) or not_run(*key, reason) for key in expected]
+    return _PUBLISHED.rows
 
 
 def walked_coverage(

@@ -1,10 +1,11 @@
-"""A chart before it is saved, and the small pieces that all charts of the study share."""
+"""A chart before it is saved, how it is saved, and the small pieces that charts share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import matplotlib.dates as mdates
@@ -13,15 +14,12 @@ import numpy.typing as npt
 import polars as pl
 from matplotlib.axes import Axes
 
-from remeasure.draw.save import Draw
+from remeasure.draw.save import Draw, save_figure
 from remeasure.draw.style import COLUMN, Theme, interval_bars
 from remeasure.report.numbers import interval, rounded
 
 Floats = npt.NDArray[np.float64]
 Row = dict[str, Any]
-
-#: The coin that most figures show.
-BITCOIN = "BTC"
 
 #: All figures have one width, so that their letters have one size on a page (inches).
 WIDTH = COLUMN[0]
@@ -47,6 +45,35 @@ class Chart:
     data: pl.DataFrame
     alt_text: str
     size: tuple[float, float] = COLUMN
+
+
+def save_chart(
+    chart: Chart,
+    light_svg: Path,
+    light_png: Path,
+    dark_svg: Path,
+    dark_png: Path,
+    csv: Path,
+    alt: Path,
+    origin: str,
+    *,
+    drawing: bool = False,
+) -> None:
+    """Save a chart in both themes with its data and alt text; see ``draw.save.save_figure``."""
+    save_figure(
+        chart.draw,
+        chart.data,
+        light_svg=light_svg,
+        light_png=light_png,
+        dark_svg=dark_svg,
+        dark_png=dark_png,
+        csv=csv,
+        alt=alt,
+        alt_text=chart.alt_text,
+        origin=origin,
+        size=chart.size,
+        drawing=drawing,
+    )
 
 
 def found(frame: pl.DataFrame, **wanted: object) -> Row | None:
