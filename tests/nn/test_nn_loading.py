@@ -1,0 +1,91 @@
+"""Weights enter by name, strictly: whatever does not fit is refused and nothing is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from remeasure.errors import DataError
+from remeasure.nn.checkpoints.loading import Name, Names, load, published_names, read_safetensors
+
+
+class Small(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(5, 4)
+        self.blocks = nn.ModuleList(nn.Linear(4, 6) for _ in range(2))
+
+
+NAMES = Names(
+    [
+        Name("embed.weight", "wte.weight"),
+        Name("blocks.{i}.weight", "h.{i}.mlp.w", transpose=True),
+        Name("blocks.{i}.bias", "h.{i}.mlp.b"),
+    ],
+    ignored=["lm_head.weight", "h.{i}.attn.mask"],
+)
+
+
+def _published(seed: int = 0) -> dict[str, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    shapes = {"wte.weight": (5, 4)}
+    for block in range(2):
+        shapes |= {f"h.{block}.mlp.w": (4, 6), f"h.{block}.mlp.b": (6,)}
+    return {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
+
+
+def test_there_and_back() -> None:
+    model, tensors = Small(), _published()
+    extra = {"lm_head.weight": torch.zeros(5, 4), "h.1.attn.mask": torch.zeros(2)}
+    report = load(model, tensors | extra, NAMES, where="here")
+    assert report.loaded == tuple(sorted(tensors))
+    assert report.ignored == ("h.1.attn.mask", "lm_head.weight")
+    assert report.parameters == 20 + 2 * 30
+    assert torch.equal(model.blocks[1].weight, tensors["h.1.mlp.w"].T)
+    back = published_names(model, NAMES)
+    assert back.keys() == tensors.keys()
+    assert all(torch.equal(back[name], tensors[name]) for name in tensors)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t.pop("h.1.mlp.w"), "h.1.mlp.w: missing"),
+        (lambda t: t.update({"h.2.mlp.b": torch.zeros(6)}), "h.2.mlp.b: the model has no place"),
+        (lambda t: t.update({"other": torch.zeros(6)}), "other: the model has no place"),
+        (
+            lambda t: t.update({"h.0.mlp.w": torch.zeros(6, 4)}),
+            r"h.0.mlp.w: shape \(4, 6\), the model needs \(6, 4\)",
+        ),
+        (lambda t: t["h.0.mlp.b"].fill_(float("nan")), "h.0.mlp.b: holds numbers that are not"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name_and_nothing_is_written(change, message) -> None:  # type: ignore[no-untyped-def]
+    model, tensors = Small(), _published()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    change(tensors)
+    with pytest.raises(DataError, match=message) as caught:
+        load(model, tensors, NAMES, where="weights/of/it")
+    assert "weights/of/it" in str(caught.value)
+    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
+
+
+def test_files(tmp_path: Path) -> None:
+    tensors = _published()
+    names = sorted(tensors)
+    for place, part in enumerate((names[:2], names[2:])):
+        save_file({name: tensors[name] for name in part}, tmp_path / f"{place}.safetensors")
+    paths = [tmp_path / "0.safetensors", tmp_path / "1.safetensors"]
+    found = read_safetensors(paths)
+    assert all(torch.equal(found[name], tensors[name]) for name in names)
+    with pytest.raises(DataError, match="stands in two files"):
+        read_safetensors([paths[0], paths[0]])
+    with pytest.raises(DataError, match="does not exist"):
+        read_safetensors([tmp_path / "none.safetensors"])
+    paths[0].write_bytes(paths[0].read_bytes()[:-7])
+    with pytest.raises(DataError, match="no whole safetensors file"):
+        read_safetensors(paths)

@@ -1,0 +1,1 @@
+"""Networks from scratch: layers, models, checkpoints."""

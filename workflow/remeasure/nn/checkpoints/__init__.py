@@ -1,0 +1,1 @@
+"""Published weights: their names, their files, how they enter a model."""

@@ -1,0 +1,32 @@
+"""Normalisations that torch does not give as the published models compute them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class RMSNorm(nn.Module):
+    """Root-mean-square normalisation (Zhang and Sennrich 2019, eq. 4).
+
+    Computed in float32 whatever the type of the input, then scaled in the input's
+    type: the order of the published models, which matters in half precision.
+
+    Parameters
+    ----------
+    width
+        Size of the last axis.
+    eps
+        Added to the mean square.
+    """
+
+    def __init__(self, width: int, eps: float = 1e-6) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+        self.eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Shape ``(..., width)`` in and out."""
+        wide = x.float()
+        scaled = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + self.eps)
+        return self.weight * scaled.to(x.dtype)

@@ -1,0 +1,1 @@
+"""One readable file a model, every shape in a comment."""
