@@ -1,0 +1,247 @@
+"""Checkpoints of the Hugging Face hub: one revision, every file checked against its listing.
+
+A revision is a commit: 40 hexadecimal digits. A branch such as ``main`` is first resolved to
+the commit that it names; the answer stays in the raw cache, so that later runs mean the same
+commit until it is removed there. The listing of the commit gives the size of each file and
+its hash: SHA-256 for files in large-file storage, Git's SHA-1 of a blob for the others.
+
+A mirror may hold the files alone, at ``huggingface.co/<id>/resolve/<revision>/<file>``; where
+it holds the listing too, the files are checked against it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from remeasure.errors import DataError, SourceError
+from remeasure.fetch import layout, origins
+from remeasure.fetch.manifest import Manifest, RawFile, digest
+from remeasure.fetch.raw import Check, Wanted
+from remeasure.model import Model
+
+HUB = "https://huggingface.co"
+
+#: What a model needs: settings, tokenizer, weights; never code, never pickled weights.
+FILES = ("*.json", "*.safetensors", "tokenizer.model", "*.txt", "*.jinja")
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_PAGE_BYTES = 16 << 20
+_FILE_BYTES = 64 << 30
+
+
+class Checkpoint(Model):
+    """Which files of the hub.
+
+    Attributes
+    ----------
+    id
+        Owner and name, as ``amazon/chronos-2``.
+    revision
+        A commit, or a branch or tag, which is then resolved to a commit.
+    files
+        Patterns of file names, as in a shell.
+    """
+
+    id: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
+    revision: Annotated[str, Field(pattern=r"^[\w.-]+$")] = "main"
+    files: tuple[str, ...] = FILES
+
+
+class _Large(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    oid: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    size: int = Field(ge=0)
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    type: Literal["file", "directory"]
+    path: str
+    oid: str
+    size: int = Field(ge=0)
+    lfs: _Large | None = None
+
+
+class _Revision(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    sha: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
+
+
+_ENTRIES = TypeAdapter(list[_Entry])
+
+
+def blob_sha1(body: bytes) -> str:
+    """Git's name of a blob: SHA-1 over a header and the bytes.
+
+    >>> blob_sha1(b"hello\\n")
+    'ce013625030ba8dba906f756967f9e9ca394464a'
+    """
+    return hashlib.sha1(b"blob %d\0" % len(body) + body, usedforsecurity=False).hexdigest()
+
+
+def _refuse(where: object, error: ValidationError) -> DataError:
+    first = error.errors()[0]
+    field = ".".join(str(part) for part in first["loc"]) or "the answer"
+    return DataError(
+        f"the hub's answer is not of the known form: {field}: {first['msg']}",
+        where=where,
+        remedy="the interface may have changed: compare with its documentation",
+    )
+
+
+def _entries(body: bytes, where: object) -> list[_Entry]:
+    try:
+        return _ENTRIES.validate_json(body)
+    except ValidationError as error:
+        raise _refuse(where, error) from error
+
+
+def _commit(body: bytes, where: object) -> str:
+    try:
+        return _Revision.model_validate_json(body).sha
+    except ValidationError as error:
+        raise _refuse(where, error) from error
+
+
+def _is_blob(oid: str, url: str) -> Check:
+    def check(path: Path) -> None:
+        found = blob_sha1(path.read_bytes())
+        if found != oid:
+            raise DataError(
+                f"its Git hash is {found} instead of {oid}", where=url, remedy="fetch it again"
+            )
+
+    return check
+
+
+def revision_page(model: str, revision: str, hub: str = HUB) -> Wanted:
+    """The answer that says which commit a branch or tag names."""
+    url = f"{hub}/api/models/{model}/revision/{revision}"
+    return Wanted(
+        url, max_bytes=_PAGE_BYTES, check=lambda path: _ignore(_commit(path.read_bytes(), url))
+    )
+
+
+def listing_page(model: str, commit: str, hub: str = HUB) -> Wanted:
+    """The answer that lists the files of a commit."""
+    url = f"{hub}/api/models/{model}/tree/{commit}?recursive=true"
+    return Wanted(
+        url, max_bytes=_PAGE_BYTES, check=lambda path: _ignore(_entries(path.read_bytes(), url))
+    )
+
+
+def _ignore(_: object) -> None:
+    """A check only looks."""
+
+
+def _page(origin: origins.Layout, wanted: Wanted) -> bytes:
+    manifest = origins.resolve("hub", origin, [wanted])
+    return manifest.read_verified(manifest.files[0])
+
+
+def _chosen(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    """Names in the top folder that fit a pattern, sorted."""
+    return sorted(
+        name
+        for name in names
+        if "/" not in name and any(fnmatchcase(name, each) for each in patterns)
+    )
+
+
+def _check_enough(names: Sequence[str], wanted: Checkpoint, where: object) -> None:
+    if not any(name.endswith(".safetensors") for name in names) or "config.json" not in names:
+        raise SourceError(
+            f"{wanted.id} at {wanted.revision} holds no config.json with safetensors weights;"
+            f" found: {', '.join(names) or 'nothing'}",
+            where=where,
+            remedy="correct the id or the revision, or put these files into the mirror",
+        )
+
+
+def fetch_checkpoint(
+    source: str, origin: origins.Layout, wanted: Checkpoint, *, hub: str = HUB
+) -> Manifest:
+    """The manifest of one checkpoint.
+
+    Parameters
+    ----------
+    source
+        Name of the data set, as in ``crypto_chronos2``.
+    origin
+        `Mirror` or `Public`.
+    wanted
+        Which files.
+    hub
+        Address of the hub, or of a server with its interface.
+
+    Returns
+    -------
+    Manifest
+        Files at ``<host>/<id>/resolve/<commit>/<file>``, and the pages that list them.
+
+    Raises
+    ------
+    SourceError
+        When files cannot be had, are not those of the listing, or hold no weights.
+    DataError
+        When an answer of the hub is not of the known form.
+    """
+    mirrored = isinstance(origin, origins.Mirror)
+    commit = wanted.revision
+    pages: list[Wanted] = []
+    if not _COMMIT.fullmatch(commit):
+        page = revision_page(wanted.id, commit, hub)
+        if not mirrored or (origin.root / page.path).is_file():
+            commit = _commit(_page(origin, page), page.url)
+            pages.append(page)
+    listing = listing_page(wanted.id, commit, hub)
+    base = f"{hub}/{wanted.id}/resolve/{commit}/"
+    if mirrored and not (origin.root / listing.path).is_file():
+        folder = (origin.root / layout.url_to_path(base + "x")).parent
+        found = [each.name for each in folder.iterdir()] if folder.is_dir() else []
+        names = _chosen([name for name in found if not name.endswith(".meta.json")], wanted.files)
+        _check_enough(names, wanted, folder)
+        return Manifest.of(
+            source,
+            "mirror",
+            origin.root,
+            [RawFile(layout.url_to_path(base + name), *digest(folder / name)) for name in names],
+        )
+    pages.append(listing)
+    entries = {each.path: each for each in _entries(_page(origin, listing), listing.url)}
+    names = _chosen([each.path for each in entries.values() if each.type == "file"], wanted.files)
+    _check_enough(names, wanted, listing.url)
+    files = [_file(base + name, entries[name]) for name in names]
+    return origins.resolve(source, origin, [*pages, *files])
+
+
+def _file(url: str, entry: _Entry) -> Wanted:
+    if entry.lfs:
+        return Wanted(url, sha256=entry.lfs.oid, size=entry.lfs.size, max_bytes=_FILE_BYTES)
+    return Wanted(url, size=entry.size, max_bytes=_PAGE_BYTES, check=_is_blob(entry.oid, url))
+
+
+def weights(manifest: Manifest) -> tuple[Path, list[Path]]:
+    """Where ``config.json`` and the safetensors files of a checkpoint lie.
+
+    Raises
+    ------
+    SourceError
+        When the manifest holds none.
+    """
+    config = [entry for entry in manifest.files if entry.path.endswith("/config.json")]
+    found = [entry for entry in manifest.files if entry.path.endswith(".safetensors")]
+    if len(config) != 1 or not found:
+        raise SourceError(
+            f"the manifest of {manifest.source} holds no single config.json with weights",
+            where=manifest.root,
+            remedy="run the step that fetches the checkpoint again",
+        )
+    return manifest.file(config[0]), [manifest.file(entry) for entry in found]
