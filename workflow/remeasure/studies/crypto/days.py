@@ -87,12 +87,19 @@ def read_days(candles: Path, symbol: str, interval: str, window: Dataset) -> Day
             remedy="add the coin to crypto.spot, or leave it out of crypto.coins",
         )
     times = rows["open_time"].to_numpy().astype("datetime64[us]")
-    return _days(symbol, times, np.log(rows["close"].to_numpy()), interval, window)
+    return days_of(symbol, times, np.log(rows["close"].to_numpy()), interval, window)
 
 
-def _days(
+def days_of(
     symbol: str, times: NDArray[np.datetime64], price: Floats, interval: str, window: Dataset
 ) -> Days:
+    """Days of one coin from its candles; see `read_days`.
+
+    Parameters
+    ----------
+    times, price
+        Open time, ascending, and logarithm of the close of each candle, shape ``(n,)``.
+    """
     day = np.arange(np.datetime64(window.first, "D"), np.datetime64(window.last, "D") + 1)
     number = (times.astype("datetime64[D]") - day[0]).astype(np.int64)
     joined = np.diff(times) == calendar.step(interval)

@@ -453,6 +453,24 @@ rule crypto_random_strategies:
         PLAN.shell
 
 
+rule crypto_synthetic:
+    output:
+        manifest=f"{PLAN.features}/crypto_synthetic.manifest.json",
+        summary=f"{CRYPTO_RESULTS}/synthetic.json",
+        measurements=f"{CRYPTO_MEASURED}/synthetic.parquet",
+    log:
+        f"{PLAN.logs}/crypto_synthetic.log",
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=15,
+    params:
+        files=PLAN.files,
+        call=PLAN.call("studies.crypto.synthetic:measure_synthetic"),
+    shell:
+        PLAN.shell
+
+
 include: "rules_costs.smk"
 
 
@@ -533,6 +551,7 @@ MEASUREMENTS["crypto"] = [
         "funding",
         "leak_audit",
         "random_strategies",
+        "synthetic",
         "reversal",
         "rules_grid",
         "tails",

@@ -230,6 +230,15 @@ class RandomSettings(Model):
     flip_probability: float = Field(gt=0, lt=1)
 
 
+class SyntheticSettings(Model):
+    """The simulated market that is measured by itself: seed, reversal, first and last day."""
+
+    seed: int = Field(ge=0)
+    beta: float = Field(gt=0, le=1)
+    first: date
+    last: date
+
+
 class FundingSource(Model):
     """Funding of perpetuals: contracts and days, generator's seed, bootstrap in days."""
 
@@ -280,6 +289,7 @@ class Settings(Model):
     targeting: TargetingSettings
     grid: GridSettings
     random: RandomSettings
+    synthetic: SyntheticSettings
     funding: FundingSource
     depth: DepthSource
     arena: ArenaSource
