@@ -55,7 +55,7 @@ format: $(STAMP)
 lock:
 	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock
 	.venv-lock/bin/python -m pip install --quiet --editable '.[test]'
-	.venv-lock/bin/python -m pip freeze --exclude-editable > constraints.txt
+	.venv-lock/bin/python -m pip freeze --exclude-editable | sed 's/+cpu$$//' > constraints.txt
 	rm -rf .venv-lock
 
 clean:

@@ -43,6 +43,16 @@ except ExpectedError as error:
     raise WorkflowError(str(error))
 
 
+# A dry run names every file that would come over the network, with its size.
+if workflow.output_settings.dryrun:
+    from remeasure.fetch.remote import dry_run
+
+    try:
+        print(dry_run(PLAN.config), end="", file=sys.stderr)
+    except ExpectedError as error:
+        raise WorkflowError(str(error))
+
+
 onstart:
     PLAN.remember(
         [

@@ -46,7 +46,7 @@ def test_all_means_every_study_folder() -> None:
     ("raw", "key", "allowed"),
     [
         (default(colour=1), "colour: unknown key", "allowed here: run, seed, studies"),
-        (crypto(colour=1), "crypto.colour: unknown key", "base, breakeven, coins"),
+        (crypto(colour=1), "crypto.colour: unknown key", "base, breakeven, checkpoints, coins"),
         (
             crypto(tails={"treshold": 5}),
             "crypto.tails.treshold: unknown key",
@@ -160,7 +160,10 @@ def test_a_call_moves_with_its_own_settings_only() -> None:
     before = Plan.from_raw(default()).calls()
     after = Plan.from_raw(crypto(tails={"threshold": 5.0})).calls()
     moved = {step for step in before if before[step] != after[step]}
-    assert moved == {"studies.crypto.tails:measure_tails"}
+    assert moved == {
+        "studies.crypto.synthetic:measure_synthetic",  # counts extreme hours, too
+        "studies.crypto.tails:measure_tails",
+    }
 
 
 def test_every_setting_is_explained_where_it_stands() -> None:

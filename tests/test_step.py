@@ -55,6 +55,10 @@ def tells(*, source: Path, table: Path, origin: str) -> list[Measurement]:
     table.write_text(origin)
     return [Measurement(output_id="a", quantity="b", value=1.5, low=1, high=2, n=3)]
 
+def misreads(*, source: Path, table: Path) -> None:
+    import polars as pl
+    pl.read_parquet(source).select("coin", "share")
+
 def bug(*, table: Path) -> None:
     table.write_text("x")
     raise ZeroDivisionError
@@ -150,6 +154,21 @@ def test_an_unexpected_failure_is_called_a_bug(
 ) -> None:
     assert main(["--call", call("bug").canonical(), "-o", "table", "results/r/a.txt"]) == 1
     assert "this is a bug" in capsys.readouterr().err
+
+
+def test_a_table_of_another_shape_is_no_bug(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import polars as pl
+
+    pl.DataFrame({"coin": ["BTC"]}).write_parquet("t.parquet")
+    words = ["-i", "source", "t.parquet", "-o", "table", "results/r/a.txt"]
+    assert main(["--call", call("misreads").canonical(), *words]) == 2
+    said = capsys.readouterr().err
+    assert "lacks the column share" in said
+    assert "where:  t.parquet" in said
+    assert "remedy:" in said
+    assert "Traceback" not in said
 
 
 @pytest.mark.parametrize(

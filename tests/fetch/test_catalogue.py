@@ -22,6 +22,7 @@ ENTRY: dict[str, Any] = {
     "checksum": "https://h/{symbol}.zip.CHECKSUM",
     "licence": "CC0-1.0",
     "size": 1,
+    "file_size": {"5m": 3, "1h": 2},
     "used_by": ["crypto"],
 }
 
@@ -53,6 +54,8 @@ def test_the_catalogue_of_the_project() -> None:
         ({"checksum": "https://h/{other}"}, "parts in braces that url does not have"),
         ({"licence": ""}, "sources.0.licence"),
         ({"size": 0}, "sources.0.size"),
+        ({"file_size": 0}, "sources.0.file_size"),
+        ({"file_size": {"5m": -1}}, "sources.0.file_size"),
         ({"used_by": []}, "sources.0.used_by"),
         ({"more": 1}, "sources.0.more"),
     ],
@@ -79,6 +82,9 @@ def test_other_failures(tmp_path: Path) -> None:
     path.write_text(yaml.safe_dump({"sources": [ENTRY]}))
     catalogue = Catalogue.read(path)
     assert catalogue.source("one").address(symbol="A") == "https://h/A.zip"
+    assert catalogue.source("one").typical("1h") == 2
+    with pytest.raises(ConfigError, match="no size of files of one for '1d'"):
+        catalogue.source("one").typical("1d")
     with pytest.raises(ConfigError, match="no source 'two'"):
         catalogue.source("two")
     with pytest.raises(ConfigError, match="has the parts"):

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remeasure.errors import DataError
-from remeasure.store.frames import read_frame, read_json, write_frame, write_json
+from remeasure.store.frames import misread, read_frame, read_json, write_frame, write_json
 
 SHARES = pa.DataFrameSchema(
     {
@@ -86,6 +86,37 @@ def test_reading_what_is_not_there_or_no_parquet(tmp_path: Path) -> None:
     write_frame(frame(), tmp_path / "g.parquet", SHARES)
     with pytest.raises(DataError, match="column"):
         read_frame(tmp_path / "g.parquet", pa.DataFrameSchema({"coin": pa.Column(pl.String)}))
+
+
+def test_a_table_of_another_shape_is_named_with_its_column(tmp_path: Path) -> None:
+    """However Polars says it: the table without the column, or every table with its types."""
+    paths = [tmp_path / name for name in ("a.parquet", "b.parquet")]
+    write_frame(frame(), paths[0], SHARES)
+    pl.DataFrame({"coin": [1], "hour": [2]}).write_parquet(paths[1])
+    tables = [read_frame(path) for path in paths]
+    for wrong in (
+        lambda: tables[1]["share"],
+        lambda: tables[1].select("share"),
+        lambda: tables[1].filter(pl.col("share") > 0),
+    ):
+        with pytest.raises(pl.exceptions.PolarsError) as caught:
+            wrong()
+        found = misread(caught.value, paths)
+        assert found is not None
+        assert "lacks the column share" in found.what
+        assert found.where == str(paths[1])
+    for wrong in (
+        lambda: tables[0].join(tables[1], on="coin"),
+        lambda: tables[0].filter(pl.col("coin") > 1),
+        lambda: tables[0].select(pl.col("coin").dt.year()),
+    ):
+        with pytest.raises(pl.exceptions.PolarsError) as caught:
+            wrong()
+        found = misread(caught.value, paths)
+        assert found is not None
+        assert f"{paths[0]} (coin String, share Float64, n Int64)" in found.where
+    assert misread(ValueError("share"), paths) is None
+    assert misread(caught.value, []) is None
 
 
 @settings(max_examples=50, deadline=None)

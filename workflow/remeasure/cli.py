@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.tree import Tree
 
-from remeasure.errors import DataError, ExpectedError
+from remeasure.errors import ConfigError, DataError, ExpectedError
 from remeasure.ledger.command import ledger_command
 
 app = typer.Typer(
@@ -174,17 +174,80 @@ def prune(
 
 
 @app.command()
-def sources() -> None:
-    """List every remote source: service, licence, size, who uses it."""
+def sources(
+    configfile: Annotated[
+        list[Path] | None,
+        typer.Option(help="overlay of config/config.yaml; may be repeated, merged in order"),
+    ] = None,
+    config: Annotated[
+        list[str] | None,
+        typer.Option(help="KEY=VALUE, value in YAML, as in Snakemake; may be repeated"),
+    ] = None,
+    files: Annotated[bool, typer.Option("--files", help="name every file with its size")] = False,
+    catalogue: Annotated[
+        bool, typer.Option("--catalogue", help="every remote source of the project instead")
+    ] = False,
+) -> None:
+    """Say what a configuration would fetch, before it does: files, bytes, licence by service."""
+    if catalogue:
+        _print_catalogue()
+        return
+    from remeasure.config import read_files, validate
+    from remeasure.fetch.remote import file_list, planned, table_rows
+
+    overlays = [Path("config/config.yaml"), *(configfile or [])]
+    found = planned(validate(read_files(overlays, _overrides(config or []))))
+    if not found:
+        console.print(
+            "This configuration fetches nothing over the network. For one that does:"
+            " remeasure sources --configfile config/public.yaml",
+            soft_wrap=True,
+        )
+        return
+    if files:
+        typer.echo(file_list(found))
+        return
+    _print_table("What this configuration fetches", table_rows(found))
+    console.print(
+        "≈: estimated from the typical sizes in config/sources.yaml; other sizes are known."
+        " --files names every file.",
+        soft_wrap=True,
+    )
+
+
+def _print_catalogue() -> None:
     from remeasure.fetch.catalogue import rows
 
-    table = Table(title="Remote sources (config/sources.yaml)")
-    listed = rows()
-    for column in listed[0]:
+    _print_table("Remote sources (config/sources.yaml)", rows())
+
+
+def _print_table(title: str, rows: list[dict[str, str]]) -> None:
+    table = Table(title=title)
+    for column in rows[0]:
         table.add_column(column, overflow="fold")
-    for row in listed:
-        table.add_row(*(escape(str(value)) for value in row.values()))
+    for row in rows:
+        table.add_row(*(escape(value) for value in row.values()))
     console.print(table)
+
+
+def _overrides(words: list[str]) -> dict[str, Any]:
+    """``KEY=VALUE`` words as Snakemake reads them."""
+    import yaml
+
+    found: dict[str, Any] = {}
+    for word in words:
+        key, equals, text = word.partition("=")
+        try:
+            if not equals or not key.isidentifier():
+                raise ValueError("it is not KEY=VALUE")
+            found[key] = yaml.safe_load(text)
+        except (ValueError, yaml.YAMLError) as error:
+            raise ConfigError(
+                f"{word!r} cannot be understood ({error})",
+                where="--config",
+                remedy="write it as in --config run=mine, or --config 'crypto={origin: public}'",
+            ) from error
+    return found
 
 
 def _prefer_the_tree_here() -> None:

@@ -295,6 +295,16 @@ def _arguments(
     return arguments
 
 
+def _misread(error: Exception, inputs: Paths) -> DataError | None:
+    """A table that is not what the step expects is no bug of this program: say which."""
+    tables = [path for files in inputs.values() for path in files if path.suffix == ".parquet"]
+    if "polars" not in sys.modules or not tables:
+        return None
+    from remeasure.store.frames import misread
+
+    return misread(error, tables)
+
+
 def run_step(
     call: Call, inputs: Paths, outputs: Paths, wildcards: Mapping[str, str] | None = None
 ) -> None:
@@ -331,7 +341,13 @@ def run_step(
             step, call, inputs, temporary, wildcards, seed, weakest(input_origins)
         )
         _seed_everything(seed)
-        measured = step(**arguments)
+        try:
+            measured = step(**arguments)
+        except Exception as error:
+            misread = _misread(error, inputs)
+            if misread is None:
+                raise
+            raise misread from error
         origin = weakest(input_origins + _origin_of_manifests(temporary))
         if "measurements" in outputs:
             from remeasure.ledger.measurements import write_measurements

@@ -170,4 +170,12 @@ def test_lines_crosses_and_diamonds_of_depth(theme: int) -> None:
 def test_depth_that_was_not_measured_leaves_the_printed_values(contracts: dict[int, str]) -> None:
     chart = chart_costs.depth(costs(contracts))
     assert "BTC (rank 1) not measured, published 0.01" in chart.alt_text
-    assert len(diamonds(drawing(chart))[0]) == 10
+    figure = drawing(chart)
+    assert len(diamonds(figure)[0]) == 10
+    (ax,) = figure.axes
+    names = [f"{coin} ({rank})" for rank, coin in contracts.items()]
+    assert [text.get_text() for text in ax.texts] == (names or ["not measured"])
+    legend = ax.get_legend()
+    assert legend is not None
+    keys = [text.get_text() for text in legend.get_texts()]
+    assert ("95% interval" in keys) == bool(contracts)

@@ -147,7 +147,7 @@ def make(folder: Path, contracts: dict[int, str] | None = None, seed: int = 7) -
     parse_books(
         manifest=folder / "m.json",
         books=folder / "books.duckdb",
-        settings=BooksStep(contracts=tuple(own.values()), snapshots=6),
+        settings=BooksStep(contracts=own, snapshots=6),
     )
     return folder / "books.duckdb", folder / "truth.json"
 
@@ -216,7 +216,7 @@ def test_reasons_why_a_row_is_not_measured(made: tuple[Path, Path], tmp_path: Pa
         answer(measured, "rank 1 BTC").note == "orders of 100000 USD are not among this run's sizes"
     )
     other = {1: "BTCUSDT", 3: "ETHUSDT"}
-    measured, _ = measure(tmp_path, [made[0]], contracts=other)
+    measured, _ = measure(tmp_path, [make(tmp_path, other)[0]], contracts=other)
     assert answer(measured, "rank 2 ETH").note == "ETH has rank 3 in this run, not 2"
     assert answer(measured, "rank 10 XRP").note == "XRP is not among this run's order books"
     million = {each.condition: each.value for each in measured if "$1M market" in each.quantity}
@@ -285,7 +285,9 @@ def test_text_that_is_no_json_and_missing_books_are_refused(tmp_path: Path) -> N
         parse_books(
             manifest=tmp_path / "m.json",
             books=tmp_path / "b.duckdb",
-            settings=BooksStep(contracts=("ETHUSDT",), snapshots=6),
+            settings=BooksStep(contracts={2: "ETHUSDT"}, snapshots=6),
         )
+    with pytest.raises(DataError, match="no order book of the contract of rank 2"):
+        measure(tmp_path, [make(tmp_path, {1: "BTCUSDT"})[0]], contracts=CONTRACTS)
     found = read_book(book(lambda b: None))
     assert found.side("asks")[0].tolist() == [100.1, 100.2, 100.4]

@@ -41,7 +41,8 @@ def test_a_mirror_gives_whole_months_and_single_days(tmp_path: Path) -> None:
     found = fetch(tmp_path, origin="mirror", mirror=str(tmp_path / "mirror"))
     assert (found.source, found.origin) == ("crypto_spot_1h", "mirror")
     names = [entry.path.rpartition("/")[2] for entry in found.files]
-    assert names == [f"BTCUSDT-1h-2024-{x}.zip" for x in ("06-01", "06-02", "05")]
+    zips = [f"BTCUSDT-1h-2024-{x}.zip" for x in ("06-01", "06-02", "05")]
+    assert names == [name for each in zips for name in (each, f"{each}.CHECKSUM")]
     parse_candles(
         manifest=tmp_path / "m.json",
         candles=tmp_path / "c.duckdb",
@@ -69,7 +70,7 @@ def test_public_files_that_are_in_the_cache_need_no_network(tmp_path: Path) -> N
     mirror(tmp_path / "raw" / "public")
     found = fetch(tmp_path, origin="public", raw=str(tmp_path / "raw"))
     assert (found.origin, found.root) == ("public", str(tmp_path / "raw" / "public"))
-    assert len(found.files) == 3
+    assert len(found.files) == 2 * 3
 
 
 def test_own_tables_are_listed_as_they_are(tmp_path: Path) -> None:

@@ -425,7 +425,9 @@ def test_a_mirror_and_the_cache_give_the_months_of_the_window(tmp_path: Path) ->
     mirrored = fetch(tmp_path, origin="mirror", mirror=str(tmp_path / "mirror"))
     assert (mirrored.source, mirrored.origin) == ("crypto_funding", "mirror")
     assert [entry.path for entry in mirrored.files] == [
-        funding_path(BTC, f"2024-0{month}") for month in (1, 2, 3)
+        funding_path(BTC, f"2024-0{month}") + end
+        for month in (1, 2, 3)
+        for end in ("", ".CHECKSUM")
     ]
     parse_funding(
         manifest=tmp_path / "f.json",
@@ -434,7 +436,7 @@ def test_a_mirror_and_the_cache_give_the_months_of_the_window(tmp_path: Path) ->
     )
     assert read_payments(tmp_path / "f.duckdb", BTC).height == (17 + 29 + 2) * 3
     assert fetch(tmp_path, origin="public", raw=str(tmp_path / "raw")).origin == "public"
-    mirrored.file(mirrored.files[1]).unlink()
+    mirrored.file(mirrored.files[2]).unlink()
     with pytest.raises(SourceError, match="2024-02"):
         fetch(tmp_path, origin="mirror", mirror=str(tmp_path / "mirror"))
     with pytest.raises(ConfigError, match="no folder is named"):

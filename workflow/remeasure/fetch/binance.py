@@ -5,8 +5,8 @@ named like it and a sibling ``<zip>.CHECKSUM``. Monthly files appear in the
 first week of the next month, daily files the day after, so a window is covered
 by monthly files for its whole months and daily files for the days at its ends.
 The file names come from the calendar; the listing is asked only to explain a 404.
-Source: github.com/binance/binance-public-data. The REST interface is in
-`remeasure.fetch.binance_rest`, the format of the rows in `remeasure.fetch.klines`.
+Source: github.com/binance/binance-public-data. What only the exchange's own interface
+has is in `remeasure.fetch.binance_futures`, the format of candles in `remeasure.fetch.klines`.
 
 Planning only: nothing here touches network or disk, so generators and the checks
 of a configuration can ask for the plan too. `remeasure.fetch.binance_data` gets it.

@@ -1,18 +1,21 @@
-"""Manifests of Binance data under any origin: what `binance` and `binance_rest` have planned."""
+"""Manifests of Binance data under any origin: what `binance` and `binance_futures` have planned."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from remeasure.errors import ConfigError, SourceError
-from remeasure.fetch import layout, origins
+from remeasure.fetch import origins
 from remeasure.fetch.binance import LISTING, ArchiveFile
-from remeasure.fetch.binance_rest import Page, milliseconds
+from remeasure.fetch.binance_futures import FundingPage, polite
+from remeasure.fetch.cache import FetchError
 from remeasure.fetch.listing import explain_missing
 from remeasure.fetch.manifest import Manifest
+from remeasure.fetch.raw import Wanted
 
-_MAX_FOLLOW_UPS = 20
+_BLOCKED = 451
 
 
 def archive(
@@ -45,76 +48,79 @@ def archive(
     )
 
 
-def rest(
-    source: str,
-    origin: origins.Layout,
-    pages: Sequence[Page],
-    *,
-    today: date | None = None,
+def futures(
+    source: str, origin: origins.Layout, wanted: Sequence[Wanted], *, otherwise: str
 ) -> Manifest:
-    """The manifest of REST pages that together hold every candle of a window.
+    """The manifest of answers of `binance_futures`, asked for no faster than it allows.
 
     Parameters
     ----------
-    source
-        Name of the data set, as in ``crypto_spot_5m``.
-    origin
-        `Generated`, `Mirror` or `Public`, the last with ``settings=REST_CLIENT``.
+    source, origin
+        As in `archive`.
+    wanted
+        The requests.
+    otherwise
+        What to do where the interface is blocked, for the message.
+
+    Raises
+    ------
+    SourceError
+        When answers are missing, cannot be had or are refused (those are in quarantine then).
+    """
+    if isinstance(origin, origins.Public):
+        origin = replace(origin, settings=polite(origin.settings))
+    try:
+        return origins.resolve(source, origin, wanted)
+    except FetchError as error:
+        if not any(failure.status == _BLOCKED for failure in error.failures):
+            raise
+        raise FetchError(
+            error.what, failures=error.failures, where=error.where, remedy=otherwise
+        ) from error
+
+
+def funding_pages(
+    source: str,
+    origin: origins.Layout,
+    pages: Sequence[FundingPage],
+    *,
+    otherwise: str,
+    today: date | None = None,
+) -> Manifest:
+    """The manifest of pages of payments, from `binance_futures.plan_funding_pages`.
+
+    Parameters
+    ----------
+    source, origin, otherwise
+        As in `futures`.
     pages
-        From `binance_rest.plan_pages`.
+        The plan.
     today
         For tests; default the present day in UTC.
 
     Raises
     ------
     ConfigError
-        When the window is not over: the last candle would still change.
+        When a page is not over: payments would still be added to it.
     SourceError
-        When a page cannot be had or is refused (it is in quarantine then); when
-        a planned page is empty: the symbol was not traded then; when the
-        service keeps giving a few candles at a time.
+        As `futures`.
     """
-    over = milliseconds(today or datetime.now(UTC).date())
-    if any(page.end > over for page in pages):
+    if any(page.end > (today or datetime.now(UTC).date()) for page in pages):
         raise ConfigError(
-            "the window of the candles is not over yet, so its last candle would still change",
-            where="window.last",
+            "the window of the payments is not over yet, so more of them would follow",
+            where="the last day of the payments",
             remedy="end the window yesterday (UTC) or earlier",
         )
-    manifest = origins.resolve(source, origin, [page.wanted for page in pages])
-    empty, todo = _unfinished(manifest, pages)
-    if empty:
+    return futures(source, origin, [page.wanted for page in pages], otherwise=otherwise)
+
+
+def joined(left: Manifest, right: Manifest) -> Manifest:
+    """One manifest of the files of two of the same source, origin and root."""
+    if (left.source, left.origin, left.root) != (right.source, right.origin, right.root):
         raise SourceError(
-            f"{len(empty)} of {len(pages)} pages hold no candle at all:"
-            + "".join(f"\n  - {page.url}" for page in empty),
-            where=pages[0].base,
-            remedy="begin the window when the symbol was first traded, end it when it last was",
+            f"the manifests do not belong together: {left.origin} files of {left.source} below"
+            f" {left.root}, {right.origin} files of {right.source} below {right.root}",
+            where=left.source,
+            remedy="resolve both with the same origin",
         )
-    for _ in range(_MAX_FOLLOW_UPS):
-        if not todo:
-            return manifest
-        more = origins.resolve(source, origin, [page.wanted for page in todo])
-        manifest = Manifest.of(
-            manifest.source, manifest.origin, manifest.root, manifest.files + more.files
-        )
-        # A follow-up that is empty has shown that the gap is real.
-        todo = _unfinished(more, todo)[1]
-    raise SourceError(
-        f"after {_MAX_FOLLOW_UPS} more requests the page is still not whole",
-        where=todo[0].url,
-        remedy="the service gives far fewer candles a page than it says; use the archive instead",
-    )
-
-
-def _unfinished(manifest: Manifest, pages: Sequence[Page]) -> tuple[list[Page], list[Page]]:
-    """The pages without any candle, and the requests for what the others may have left out."""
-    empty: list[Page] = []
-    following: list[Page] = []
-    for page in pages:
-        body = manifest.read_verified(manifest.entry(layout.url_to_path(page.url)))
-        rows = page.rows(body, where=page.url)
-        if not rows:
-            empty.append(page)
-        elif (after := page.following(rows)) is not None:
-            following.append(after)
-    return empty, following
+    return Manifest.of(left.source, left.origin, left.root, left.files + right.files)

@@ -18,6 +18,7 @@ from remeasure.model import Model
 SOURCES = Path("config/sources.yaml")
 
 _Text = Annotated[str, Field(min_length=1)]
+_Bytes = Annotated[int, Field(gt=0)]
 
 
 class RemoteSource(Model):
@@ -31,6 +32,7 @@ class RemoteSource(Model):
     checksum: str = ""
     licence: _Text
     size: int = Field(gt=0)
+    file_size: _Bytes | dict[_Text, _Bytes]
     used_by: tuple[_Text, ...] = Field(min_length=1)
     note: str = ""
 
@@ -61,6 +63,24 @@ class RemoteSource(Model):
                 remedy="give each part of the template, and no other",
             )
         return self.url.format(**parts)
+
+    def typical(self, value: str = "") -> int:
+        """Typical bytes of one file; ``value`` is that of the part on which they depend.
+
+        Raises
+        ------
+        ConfigError
+            When the sizes depend on a part and this value is not among them.
+        """
+        if isinstance(self.file_size, int):
+            return self.file_size
+        if value not in self.file_size:
+            raise ConfigError(
+                f"the catalogue knows no size of files of {self.id} for {value!r}",
+                where=f"{SOURCES}, {self.id}.file_size",
+                remedy=f"add it; known are {', '.join(self.file_size)}",
+            )
+        return self.file_size[value]
 
 
 def fields(template: str) -> list[str]:
@@ -139,7 +159,7 @@ class Catalogue(Model):
 
 
 def rows(path: Path = SOURCES) -> list[dict[str, str]]:
-    """One row a source for ``remeasure sources``: all columns as text.
+    """One row a source for ``remeasure sources --catalogue``: all columns as text.
 
     Raises
     ------
@@ -154,14 +174,14 @@ def rows(path: Path = SOURCES) -> list[dict[str, str]]:
             "revision": source.revision,
             "sha256": source.sha256,
             "licence": source.licence,
-            "size": _size(source.size),
+            "size": size_text(source.size),
             "used by": ", ".join(source.used_by),
         }
         for source in Catalogue.read(path).sources
     ]
 
 
-def _size(count: int) -> str:
+def size_text(count: int) -> str:
     """A number of bytes for people: about, in decimal units."""
     value, units = float(count), ["B", "kB", "MB", "GB", "TB"]
     while value >= 999.5 and len(units) > 1:

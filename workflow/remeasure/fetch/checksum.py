@@ -11,6 +11,11 @@ MAX_BYTES = 4096
 _LINE = re.compile(r"([0-9A-Fa-f]{64}) [ *](\S+)\r?\n?")
 
 
+def line_size(name: str) -> int:
+    """Bytes of the checksum file of a file called ``name``."""
+    return 64 + 2 + len(name) + 1
+
+
 def parse_checksum(body: bytes, name: str, *, where: object = "") -> str:
     """SHA-256 that a checksum file promises for the file called ``name``.
 

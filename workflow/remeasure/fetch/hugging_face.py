@@ -24,34 +24,13 @@ from remeasure.errors import DataError, SourceError
 from remeasure.fetch import layout, origins
 from remeasure.fetch.manifest import Manifest, RawFile, digest
 from remeasure.fetch.raw import Check, Wanted
-from remeasure.model import Model
+from remeasure.fetch.settings import Checkpoint as Checkpoint
 
 HUB = "https://huggingface.co"
-
-#: What a model needs: settings, tokenizer, weights; never code, never pickled weights.
-FILES = ("*.json", "*.safetensors", "tokenizer.model", "*.txt", "*.jinja")
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _PAGE_BYTES = 16 << 20
 _FILE_BYTES = 64 << 30
-
-
-class Checkpoint(Model):
-    """Which files of the hub.
-
-    Attributes
-    ----------
-    id
-        Owner and name, as ``amazon/chronos-2``.
-    revision
-        A commit, or a branch or tag, which is then resolved to a commit.
-    files
-        Patterns of file names, as in a shell.
-    """
-
-    id: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
-    revision: Annotated[str, Field(pattern=r"^[\w.-]+$")] = "main"
-    files: tuple[str, ...] = FILES
 
 
 class _Large(BaseModel):

@@ -14,6 +14,8 @@ mark      meaning
 ``%H``    a query that is long or holds odd characters: its SHA-256
 ``%L``    a name too long for a file system: its start and its SHA-256
 ``%N``    an empty name, as between two slashes or after the last one
+``%S``    the number of a recorded answer, where an address gives another one each
+          time: ``depth%Qsymbol=BTCUSDT&limit=1000%S2`` (`recorded`)
 ``%M``    the dot of a trailing ``.meta.json``, which names sidecars
 ``%part`` a download in progress beside its target (`partial`)
 ``%lock`` the lock of a host's folder
@@ -152,6 +154,11 @@ def url_to_path(url: str) -> str:
     names = [_name(part, url) for part in (parts.path or "/").removeprefix("/").split("/")]
     names[-1] += _query(parts.query, MAX_NAME - len(names[-1]))
     return "/".join([host_folder(url), *names])
+
+
+def recorded(path: str, number: int) -> str:
+    """Place of one of several recorded answers of the address at ``path``."""
+    return f"{path}%S{number}"
 
 
 def sidecar(file: Path) -> Path:

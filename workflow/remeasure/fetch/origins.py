@@ -10,7 +10,8 @@
 
 The first three answer the same request, a list of `remeasure.fetch.raw.Wanted`,
 so that what is asked for never depends on where it comes from. The last two
-know their files themselves.
+know their files themselves. Checksum files of the service are listed beside the
+files that they speak of, so an audit hashes them as well.
 """
 
 from __future__ import annotations
@@ -180,7 +181,7 @@ def from_layout(source: str, origin: str, root: Path, wanted: Sequence[Wanted]) 
         else:
             entries.append(entry)
     if not missing and not wrong:
-        return Manifest.of(source, origin, root, entries)
+        return Manifest.of(source, origin, root, entries + _checksum_files(root, wanted))
     parts = [
         f"{len(rows)} of {len(wanted)} files are {what}:{''.join(rows)}"
         for rows, what in ((missing, "missing"), (wrong, "damaged"))
@@ -209,7 +210,14 @@ def from_public(
         As `remeasure.fetch.cache.Cache.fetch`.
     """
     entries = origin.cache().fetch(wanted, title=title or source, explain=explain)
-    return Manifest.of(source, "public", origin.root, entries)
+    checksums = _checksum_files(origin.root, wanted)
+    return Manifest.of(source, "public", origin.root, [*entries, *checksums])
+
+
+def _checksum_files(root: Path, wanted: Sequence[Wanted]) -> list[RawFile]:
+    """Entries of the checksum files that lie below ``root``."""
+    places = {each.checksum.path for each in wanted if each.checksum}
+    return [RawFile(path, *digest(root / path)) for path in places if (root / path).is_file()]
 
 
 def _recorded_hash(path: metadata.PackagePath) -> str:

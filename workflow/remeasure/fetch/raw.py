@@ -46,6 +46,9 @@ class Wanted:
         Its size in bytes where it is known beforehand.
     checksum_url
         Checksum file of the service, in the format of ``sha256sum``.
+    number
+        Which of several recorded answers of an address that gives another one each time, from
+        1 on; 0 where there is only one.
     max_bytes
         Largest body accepted; default `ClientSettings.max_bytes`.
     check
@@ -56,13 +59,15 @@ class Wanted:
     sha256: str = ""
     size: int | None = None
     checksum_url: str = ""
+    number: int = 0
     max_bytes: int | None = None
     check: Check | None = None
 
     @property
     def path(self) -> str:
         """Place in the raw layout."""
-        return layout.url_to_path(self.url)
+        path = layout.url_to_path(self.url)
+        return layout.recorded(path, self.number) if self.number else path
 
     @property
     def name(self) -> str:

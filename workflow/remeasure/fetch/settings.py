@@ -1,6 +1,8 @@
-"""Settings of the HTTP client, apart from it so that a configuration loads no network code."""
+"""Settings of the fetch room, apart from it so that a configuration loads no network code."""
 
 from __future__ import annotations
+
+from typing import Annotated
 
 from pydantic import Field
 
@@ -49,3 +51,25 @@ class ClientSettings(Model):
     workers: int = Field(default=4, ge=1, le=16)
     max_bytes: int = Field(default=1 << 30, ge=1)
     max_redirects: int = Field(default=5, ge=0)
+
+
+#: What a model needs: settings, tokenizer, weights; never code, never pickled weights.
+FILES = ("*.json", "*.safetensors", "tokenizer.model", "*.txt", "*.jinja")
+
+
+class Checkpoint(Model):
+    """Which files of the hub.
+
+    Attributes
+    ----------
+    id
+        Owner and name, as ``amazon/chronos-2``.
+    revision
+        A commit, or a branch or tag, which is then resolved to a commit.
+    files
+        Patterns of file names, as in a shell.
+    """
+
+    id: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
+    revision: Annotated[str, Field(pattern=r"^[\w.-]+$")] = "main"
+    files: tuple[str, ...] = FILES

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -95,6 +96,52 @@ def read_frame(path: Path, schema: Schema | None = None) -> pl.DataFrame:
             remedy="delete it and run the rule that writes it again",
         ) from error
     return frame if schema is None else checked(frame, schema, path)
+
+
+#: How Polars says that a table has other columns or types than was thought.
+_SHAPE: Final = (
+    pl.exceptions.ColumnNotFoundError,
+    pl.exceptions.ComputeError,
+    pl.exceptions.InvalidOperationError,
+    pl.exceptions.SchemaError,
+)
+_NAMED: Final = re.compile(r'"([^"]+)"')
+
+
+def misread(error: BaseException, tables: Iterable[Path]) -> DataError | None:
+    """What went wrong with tables read without a schema, as a message; None for other errors.
+
+    Parameters
+    ----------
+    error
+        What a reader of the tables raised.
+    tables
+        The Parquet files that it read.
+
+    Returns
+    -------
+    A `DataError` that names the column, and the tables that lack it or all tables with their
+    columns and types.
+    """
+    if not isinstance(error, _SHAPE):
+        return None
+    first = str(error).splitlines()[0]
+    schemas = {path: pl.read_parquet_schema(path) for path in tables if path.is_file()}
+    if not schemas:
+        return None
+    name = _NAMED.search(first) if isinstance(error, pl.exceptions.ColumnNotFoundError) else None
+    lacking = [str(path) for path, known in schemas.items() if name and name[1] not in known]
+    described = [
+        f"{path} ({', '.join(f'{column} {kind}' for column, kind in known.items())})"
+        for path, known in schemas.items()
+    ]
+    what = f"lacks the column {name[1]}" if name and lacking else f"has another shape: {first}"
+    return DataError(
+        f"a table that this step reads {what}",
+        where="; ".join(lacking or described),
+        remedy="make the table again: snakemake --cores 1 --force with its path; if it stays so,"
+        " this step and the one that writes the table disagree: please report it",
+    )
 
 
 def write_json(value: Any, path: Path) -> None:

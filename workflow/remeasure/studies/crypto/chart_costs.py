@@ -298,6 +298,9 @@ def _draw_depth(figure: Figure, theme: Theme, *, data: pl.DataFrame) -> None:
                 color=theme.text,
                 label=None if known else "the book ends",
             )
+    if not ends:
+        # Left of the published values and between two lines of the grid.
+        ax.text(0.3, 0.6, "not measured", transform=ax.transAxes, ha="center", fontsize=SMALL)
     published(ax, numbers(data, "size_usd"), numbers(data, "published"), theme)
     ax.set_xlim(800, 1.25e6)
     lowest, top = span(numbers(data, "cost_bp"), numbers(data, "published"), default=(0.01, 100))
@@ -307,7 +310,8 @@ def _draw_depth(figure: Figure, theme: Theme, *, data: pl.DataFrame) -> None:
     label_axes(
         ax, x="size of the order", x_unit="USD", y="cost against the middle price", y_unit="bp"
     )
-    interval_key(ax, theme)
+    if ends:
+        interval_key(ax, theme)
     legend_above(ax)
     direct_labels(ax, ends, theme)
 

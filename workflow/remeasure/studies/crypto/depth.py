@@ -78,7 +78,10 @@ _SCHEMA = {
 
 
 class DepthSettings(Model):
-    """Order books: contracts by rank of turnover, books of each, and sizes of orders."""
+    """Order books: contracts by rank of turnover, books of each, and sizes of orders.
+
+    The ranks are those to measure; which contract has one, the table of books says.
+    """
 
     contracts: dict[Annotated[int, Field(ge=1)], Symbol]
     snapshots: int = Field(ge=1)
@@ -141,16 +144,16 @@ def measure_depth(
     Raises
     ------
     DataError
-        When the database or the truth is missing or cannot be read, or lacks a contract.
+        When the database or the truth is missing or cannot be read, or lacks a rank.
     """
     depth = settings.depth
     rows: list[dict[str, Any]] = []
     spacing: list[float] = []
     for path in books if depth is not None else []:
         assert depth is not None  # noqa: S101 - no book is read without settings
-        for rank, symbol in sorted(depth.contracts.items()):
-            levels = read_table(path, BOOKS, where="symbol = ?", parameters=[symbol])
-            rows += _rows(rank, symbol, levels, depth.sizes_usd)
+        for rank in sorted(depth.contracts):
+            levels = read_table(path, BOOKS, where="rank = ?", parameters=[rank])
+            rows += _rows(rank, levels, depth.sizes_usd)
             times = levels["time"].unique().sort().diff().drop_nulls()
             spacing += [each.total_seconds() / 60 for each in times]
     table = pl.DataFrame(rows, schema=_SCHEMA)
@@ -168,12 +171,10 @@ def measure_depth(
     return answer_all(measured, OUTPUTS, "this run has no order books")
 
 
-def _rows(
-    rank: int, symbol: str, levels: pl.DataFrame, sizes: tuple[int, ...]
-) -> list[dict[str, Any]]:
+def _rows(rank: int, levels: pl.DataFrame, sizes: tuple[int, ...]) -> list[dict[str, Any]]:
     if levels.is_empty():
         raise DataError(
-            f"there is no order book of {symbol}",
+            f"there is no order book of the contract of rank {rank}",
             where="the table books",
             remedy="parse the books again with the contracts of this run",
         )
@@ -189,7 +190,7 @@ def _rows(
     every = np.array(costs)
     return [
         {
-            "coin": coin(symbol),
+            "coin": coin(levels["symbol"][0]),
             "rank": rank,
             "size_usd": size,
             "books": len(costs),

@@ -28,6 +28,10 @@ FIGURES: dict[str, tuple[Input, ...]] = {
     "fig_funding": (("periods", "funding.parquet"),),
     "fig_depth": (("costs", "depth.parquet"),),
     "fig_arena": (("paths", "arena_paths.parquet"), ("bands", "arena_bands.parquet")),
+    "fig_foundation": (
+        ("rates", "foundation_rates.parquet"),
+        ("scores", "foundation_r2.parquet"),
+    ),
     "fig_agent": (),
     "fig_crash_chain": (),
 }
@@ -41,6 +45,7 @@ MODULES = {
     "fig_funding": "chart_costs",
     "fig_depth": "chart_costs",
     "fig_arena": "chart_arena",
+    "fig_foundation": "chart_foundation",
     "fig_agent": "chart_drawings",
     "fig_crash_chain": "chart_drawings",
     "tab_cited": "table_cited",

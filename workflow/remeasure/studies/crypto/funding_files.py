@@ -1,10 +1,14 @@
-"""Funding payments out of the archive's monthly files, believed only after every check.
+"""Funding payments out of the archive's files and the exchange's answers, after every check.
 
 A file holds one month of one USD-M perpetual: a header and three columns, the time of
 the payment in milliseconds (a few of them late), the hours between payments, and the
 rate. Positive rates are paid by longs to shorts. The interval may be any number of hours
 and may change; a payment that follows the one before by neither the old nor the new
 interval leaves a hole, and a hole is refused.
+
+Days that the archive does not have yet come as recorded answers of the exchange's interface
+(`remeasure.fetch.binance_futures`). They state no interval, so that of the archive's last
+payment holds for them; their first days repeat the archive's last ones, payment by payment.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ import polars as pl
 
 from remeasure.errors import DataError
 from remeasure.fetch.archive import read_member
+from remeasure.fetch.binance_futures import HOUR_MS, JITTER_MS, FundingPage
 from remeasure.fetch.checksum import parse_checksum
 from remeasure.fetch.manifest import Manifest, RawFile
 from remeasure.model import Model
@@ -30,10 +35,6 @@ from remeasure.studies.crypto.settings import Dataset
 
 #: Columns of a file, in order, and what a value of each is.
 HEADER: Final = ("calc_time", "funding_interval_hours", "last_funding_rate")
-
-#: Payments are made on the hour; the stamp is late by milliseconds, never by a minute.
-HOUR_MS: Final = 3_600_000
-JITTER_MS: Final = 60_000
 
 #: No interval of the exchange is longer, and no rate larger (limits are 2% to 3% a payment).
 LONGEST_HOURS: Final = 24
@@ -83,23 +84,30 @@ class FundingFilesStep(Model):
 
 @dataclass(frozen=True, order=True)
 class FundingName:
-    """What the name of a file promises: contract and month (``end`` excluded)."""
+    """What the name of a file promises: contract and days (``end`` excluded).
+
+    ``page`` is the request of an answer of the interface; None for a month of the archive.
+    """
 
     symbol: str
     first: date
     end: date
     path: str
+    page: FundingPage | None = None
 
     @classmethod
     def of(cls, path: str) -> Self:
         """Read a path of the layout; DataError when it is not that of a funding file."""
+        page = FundingPage.of(path)
+        if page is not None:
+            return cls(page.symbol, page.first, page.end, path, page)
         match = _NAME.search(path)
         if match is None or not path.endswith(match[0]):
             _refuse(
-                "this is not the name of a monthly funding file",
+                "this is not the name of a monthly funding file, nor of a page of payments",
                 path,
                 "they are named …/futures/um/monthly/fundingRate/BTCUSDT/"
-                "BTCUSDT-fundingRate-2022-01.zip",
+                "BTCUSDT-fundingRate-2022-01.zip, and fapi/v1/fundingRate%Qsymbol=BTCUSDT&…",
             )
         try:
             first = date.fromisoformat(f"{match['month']}-01")
@@ -119,7 +127,7 @@ def parse_funding(*, manifest: Path, funding: Path, settings: FundingFilesStep) 
     Parameters
     ----------
     manifest
-        Input: the monthly files.
+        Input: the monthly files, and the pages of the days after them.
     funding
         Output, DuckDB file with the table `FUNDING`.
     settings
@@ -131,7 +139,8 @@ def parse_funding(*, manifest: Path, funding: Path, settings: FundingFilesStep) 
         When a file is missing, damaged or not the one in the manifest.
     DataError
         When a file is no funding file, belongs to another contract, a field is no number or
-        impossible, or payments repeat or are missing: names file, column and row.
+        impossible, payments repeat or are missing, or a page contradicts the archive: names
+        file, column and row.
     """
     listed = Manifest.read(manifest)
     window = settings.dataset
@@ -143,8 +152,7 @@ def parse_funding(*, manifest: Path, funding: Path, settings: FundingFilesStep) 
         create(connection, FUNDING)
         for symbol in sorted(files):
             frame = join_months(
-                (name, parse_month(name, _csv(listed, name, entry)))
-                for name, entry in files[symbol]
+                settled([(name, _payments(listed, name, entry)) for name, entry in files[symbol]])
             )
             frame = frame.filter(pl.col("time").is_between(low, high, closed="left"))
             _check_ends(symbol, frame, window)
@@ -165,7 +173,7 @@ def read_payments(path: Path, symbol: str) -> pl.DataFrame:
 def funding_files(
     manifest: Manifest, symbols: Sequence[str]
 ) -> dict[str, list[tuple[FundingName, RawFile]]]:
-    """The monthly files of each contract, by time.
+    """The monthly files and pages of each contract, by time.
 
     Raises
     ------
@@ -198,9 +206,42 @@ def funding_files(
     return found
 
 
-def _csv(manifest: Manifest, name: FundingName, entry: RawFile) -> bytes:
+def _payments(manifest: Manifest, name: FundingName, entry: RawFile) -> pl.DataFrame:
+    body = manifest.read_verified(entry)
+    if name.page is not None:
+        return parse_page(name, name.page, body)
     member = PurePosixPath(name.path).with_suffix(".csv").name
-    return read_member(manifest.read_verified(entry), member, where=name.path)
+    return parse_month(name, read_member(body, member, where=name.path))
+
+
+def parse_page(name: FundingName, page: FundingPage, body: bytes) -> pl.DataFrame:
+    """Payments of one answer of the interface; ``stated`` is missing in every row.
+
+    Raises
+    ------
+    SourceError
+        As `FundingPage.rows`.
+    DataError
+        When a rate is impossible.
+    """
+    rows = page.rows(body, where=name.path)
+    rate = np.array([row.fundingRate for row in rows], dtype=np.float64)
+    wrong = np.flatnonzero(np.abs(rate) > LARGEST_RATE)
+    if wrong.size:
+        at = int(wrong[0])
+        _refuse(
+            f"the rate is impossible: {rows[at].fundingRate}",
+            f"{name.path}, field {at}.fundingRate",
+            AGAIN,
+        )
+    hour = np.array([row.hour for row in rows], dtype=np.int64)
+    return pl.DataFrame(
+        {
+            "time": pl.Series(1000 * hour).cast(pl.Datetime("us")),
+            "stated": pl.Series([None] * len(rows), dtype=pl.Int32),
+            "rate": rate,
+        }
+    )
 
 
 def parse_month(name: FundingName, body: bytes) -> pl.DataFrame:
@@ -283,7 +324,58 @@ def _refuse_row(
     _refuse(f"{what}: {shown}", f"{name.path}, column {column}, row {row + 2}", remedy)
 
 
-def join_months(months: Iterable[tuple[FundingName, pl.DataFrame]]) -> pl.DataFrame:
+Piece = tuple[FundingName, pl.DataFrame]
+
+
+def settled(pieces: Sequence[Piece]) -> list[Piece]:
+    """Months as they are, and of the pages only what follows the last month.
+
+    Raises
+    ------
+    DataError
+        When pages stand alone or begin after the archive ends, or where both have a day, one
+        has a payment that the other lacks, or another rate. Names payment and files.
+    """
+    months = [piece for piece in pieces if piece[0].page is None]
+    pages = [piece for piece in pieces if piece[0].page is not None]
+    if not pages:
+        return months
+    if not months or pages[0][0].first >= months[-1][0].end:
+        _refuse(
+            "the payments of the interface do not overlap those of the archive, so nothing shows"
+            " that they belong together",
+            pages[0][0].path,
+            _RERUN,
+        )
+    last, end = months[-1], datetime.combine(months[-1][0].end, time())
+    archived = pl.concat([frame for _, frame in months])
+    for name, frame in pages:
+        first = datetime.combine(name.first, time())
+        own = frame.filter(pl.col("time") < end)
+        both = archived.filter(
+            pl.col("time").is_between(first, datetime.combine(name.end, time()), closed="left")
+        ).join(own, on="time", how="full", coalesce=True, suffix="_page")
+        wrong = both.sort("time").filter(pl.col("rate").ne_missing(pl.col("rate_page")))
+        if wrong.height:
+            row = wrong.row(0, named=True)
+            shown = [
+                "no payment" if row[key] is None else row[key] for key in ("rate", "rate_page")
+            ]
+            _refuse(
+                f"the interface contradicts the archive in {wrong.height} of {both.height}"
+                f" payments, first that of {row['time']}: {shown[1]}, in the archive {shown[0]}",
+                f"{name.path}, and {last[0].path}",
+                "fetch both again; if it comes again, believe the archive: let the window end"
+                " with its last month",
+            )
+    stated = pl.lit(last[1]["stated"][-1], pl.Int32).alias("stated")
+    after = [
+        (name, frame.filter(pl.col("time") >= end).with_columns(stated)) for name, frame in pages
+    ]
+    return [*months, *(piece for piece in after if piece[1].height)]
+
+
+def join_months(months: Iterable[Piece]) -> pl.DataFrame:
     """All payments of a contract: ``time``, ``hours`` since the payment before, ``rate``.
 
     Raises
@@ -309,10 +401,9 @@ def join_months(months: Iterable[tuple[FundingName, pl.DataFrame]]) -> pl.DataFr
         )
         if 0 < gap < stated[row - 1]:
             what = f"the payment of {now} comes {gap} hours after {before}, not {stated[row - 1]}"
-        piece, line = _located(row, pieces)
         _refuse(
             what,
-            f"{piece.path}, column {HEADER[0]}, row {line}",
+            _located(row, pieces),
             "fetch the files of these months again; if they come again, start or end the window"
             " beside the hole",
         )
@@ -320,14 +411,15 @@ def join_months(months: Iterable[tuple[FundingName, pl.DataFrame]]) -> pl.DataFr
     return frame.select("time", pl.Series("hours", hours), "rate")
 
 
-def _located(
-    row: int, pieces: Sequence[tuple[FundingName, pl.DataFrame]]
-) -> tuple[FundingName, int]:
-    """The file of a row and the row's number in it, counted from 1, header included."""
+def _located(row: int, pieces: Sequence[Piece]) -> str:
+    """The file of a row and, in a month, the row's number, counted from 1, header included."""
     ends = np.cumsum([piece.height for _, piece in pieces])
     at = int(np.searchsorted(ends, row, side="right"))
     name, piece = pieces[at]
-    return name, row - (int(ends[at]) - piece.height) + 2
+    if name.page is not None:
+        return f"{name.path}, field fundingTime"
+    line = row - (int(ends[at]) - piece.height) + 2
+    return f"{name.path}, column {HEADER[0]}, row {line}"
 
 
 def _check_ends(symbol: str, frame: pl.DataFrame, window: Dataset) -> None:

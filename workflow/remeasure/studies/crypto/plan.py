@@ -12,6 +12,7 @@ from typing import Any
 
 from remeasure.config import Config
 from remeasure.errors import ConfigError
+from remeasure.studies.crypto.checkpoint_list import checkpoints_of
 from remeasure.studies.crypto.drawn import FIGURES, TABLES, module_of
 from remeasure.studies.crypto.settings import KNOWN_COINS, Dataset, Interval, Settings
 
@@ -104,10 +105,52 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
             "random": settings.random,
             "tails": settings.tails,
         },
+        **_networks(settings, config, walked),
         **_costs(settings, config),
         **{f"{module_of(figure)}:{figure}": {} for figure in FIGURES},
         **{f"{module_of(table)}:{table}": {} for table in TABLES},
     }
+
+
+def _networks(
+    settings: Settings, config: Config, walked: Mapping[str, Any]
+) -> dict[str, Mapping[str, Any]]:
+    """Ready-made forecasters, and the checkpoints that this run has."""
+    own = settings.foundation
+    period = own.period.model_dump()
+    told: dict[str, Mapping[str, Any]] = {
+        "foundation:measure_foundation": {
+            **walked,
+            **period,
+            "block_hours": own.block_hours,
+            "block_days": own.block_days,
+            "resamples": own.resamples,
+        }
+    }
+    where = {"coins": settings.coins, **period, "device": own.device, "threads": own.threads}
+    checkpoints = checkpoints_of(settings)
+    if "chronos2" in checkpoints:
+        told["foundation_chronos:forecast_chronos"] = {
+            **where,
+            "every_hours": own.chronos.every_hours,
+            "batch": own.chronos.batch,
+        }
+    if "kronos" in checkpoints:
+        told["foundation_kronos:forecast_kronos"] = {
+            **where,
+            "every_hours": own.kronos.every_hours,
+            "sampling": own.kronos.sampling,
+            "batch": own.kronos.batch,
+        }
+    for name, checkpoint in checkpoints.items():
+        told[f"checkpoints:fetch_hub[{name}]"] = {
+            "source": f"crypto_{name}",
+            "checkpoint": checkpoint,
+            "origin": settings.checkpoints,
+            "mirror": config.core.mirror,
+            "client": config.core.client,
+        }
+    return told
 
 
 def _costs(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
@@ -129,7 +172,11 @@ def _costs(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
             "arena": {"block_hours": arena.block_hours, "resamples": arena.resamples}
         },
         "generate_books:generate_books": {**books, "seed": depth.seed},
-        "book_files:parse_books": {"contracts": symbols, "snapshots": depth.snapshots},
+        "book_files:parse_books": {
+            "contracts": depth.contracts,
+            "snapshots": depth.snapshots,
+            "live": settings.origin == "public",
+        },
         "generate_accounts:generate_accounts": {"seed": arena.seed, "sigma": arena.sigma},
         "account_files:parse_accounts": {},
     }
@@ -142,10 +189,18 @@ def _costs(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
         if settings.origin in ("mirror", "public"):
             told["fetch_funding:fetch_funding"] = {
                 "dataset": funding.data,
+                "rest_from": funding.rest_from,
                 "origin": settings.origin,
                 "mirror": config.core.mirror,
                 "client": config.core.client,
             }
+    if settings.origin == "public":
+        told["record_books:record_books"] = {
+            "ranks": tuple(depth.contracts),
+            "snapshots": depth.snapshots,
+            "spacing_minutes": depth.spacing_minutes,
+            "client": config.core.client,
+        }
     if settings.origin == "mirror":
         told["recorded:list_recorded[books]"] = {
             "source": "crypto_books",
@@ -177,6 +232,7 @@ def check(settings: Settings, config: Config) -> None:
         *_month_problems(settings),
         *_source_problems(settings, config.core.mirror),
         *_cost_problems(settings, config.core.mirror),
+        *_network_problems(settings, config.core.mirror),
     ]
     if problems:
         raise ConfigError(
@@ -274,22 +330,31 @@ def _source_problems(settings: Settings, mirror: str | None) -> Iterator[str]:
 
 def _cost_problems(settings: Settings, mirror: str | None) -> Iterator[str]:
     """Funding, books and accounts that the chosen origin cannot have."""
-    if settings.origin in ("public", "files"):
-        if settings.depth.books:
-            yield f"crypto.depth.books: origin {settings.origin} has none recorded; allowed: false"
-        if settings.arena.accounts:
-            yield f"crypto.arena.accounts: origin {settings.origin} has none stored; allowed: false"
+    if settings.origin == "files" and settings.depth.books:
+        yield "crypto.depth.books: origin files has none recorded; allowed: false"
+    if settings.origin in ("public", "files") and settings.arena.accounts:
+        yield f"crypto.arena.accounts: origin {settings.origin} has none stored; allowed: false"
     data = settings.funding.data
     if data is None:
+        return
+    since = settings.funding.rest_from
+    if since is not None and (
+        since.day != 1 or not data.first + timedelta(days=3) <= since <= data.last
+    ):
+        yield (
+            f"crypto.funding.rest_from: {since} must be null or the first day of a month inside"
+            f" crypto.funding.data ({data.first} to {data.last}), with three days before it"
+        )
         return
     if settings.origin == "files":
         yield "crypto.funding.data: origin files has no funding rates; allowed: null"
     elif settings.origin == "mirror" and mirror is not None:
         from remeasure.fetch.binance import plan_funding
 
+        archived = data.last if since is None else since - timedelta(days=1)
         absent = [
             file.path
-            for file in plan_funding(data.coins, data.first, data.last)
+            for file in plan_funding(data.coins, data.first, archived)
             if not (Path(mirror) / file.path).is_file()
         ]
         if absent:
@@ -297,6 +362,18 @@ def _cost_problems(settings: Settings, mirror: str | None) -> Iterator[str]:
                 f"crypto.funding.data: the mirror {mirror} lacks {len(absent)} files of funding,"
                 f" first {absent[0]}; allowed: contracts and months that it has, or null"
             )
+
+
+def _network_problems(settings: Settings, mirror: str | None) -> Iterator[str]:
+    """Checkpoints that this run cannot have."""
+    if settings.checkpoints == "mirror" and mirror is None:
+        yield "mirror: crypto.checkpoints is mirror, so this must name a folder"
+    kronos = settings.foundation.kronos
+    if (kronos.model is None) != (kronos.tokenizer is None):
+        yield (
+            "crypto.foundation.kronos: model and tokenizer belong together;"
+            " name both, or set both to null"
+        )
 
 
 def _mirror_problems(

@@ -472,6 +472,7 @@ rule crypto_synthetic:
 
 
 include: "rules_costs.smk"
+include: "rules_networks.smk"
 
 
 # One rule a figure and one a table: what each draws from stands in drawn.py.
@@ -552,6 +553,7 @@ MEASUREMENTS["crypto"] = [
         "leak_audit",
         "random_strategies",
         "synthetic",
+        "foundation",
         "reversal",
         "rules_grid",
         "tails",

@@ -35,6 +35,7 @@ if CRYPTO.funding.data is not None:
                 mem_mb=1000,
                 runtime=60,
                 host_data_binance_vision=1,
+                host_fapi_binance_com=1,
             params:
                 files=PLAN.files,
                 call=PLAN.call("studies.crypto.fetch_funding:fetch_funding"),
@@ -100,6 +101,25 @@ if CRYPTO.depth.books:
             params:
                 files=PLAN.files,
                 call=PLAN.call("studies.crypto.generate_books:generate_books"),
+            shell:
+                PLAN.shell
+
+    elif CRYPTO.origin == "public":
+
+        # Live: what this records cannot be fetched again, and is kept.
+        rule crypto_record_books:
+            output:
+                manifest=f"{PLAN.features}/crypto_books.manifest.json",
+            log:
+                f"{PLAN.logs}/crypto_record_books.log",
+            threads: 1
+            resources:
+                mem_mb=1000,
+                runtime=120,
+                host_fapi_binance_com=1,
+            params:
+                files=PLAN.files,
+                call=PLAN.call("studies.crypto.record_books:record_books"),
             shell:
                 PLAN.shell
 

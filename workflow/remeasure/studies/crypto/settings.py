@@ -7,12 +7,14 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from remeasure.fetch.settings import Checkpoint
 from remeasure.model import Model
 
 Interval = Literal["5m", "15m", "1h", "1d"]
 Bar = Literal["5m", "15m", "1h", "4h", "1d"]
 Origin = Literal["generated", "mirror", "public", "files"]
 Symbol = Annotated[str, Field(pattern=r"^[A-Z0-9]{2,12}USDT$")]
+Device = Literal["auto", "cpu", "cuda"]
 Month = Annotated[str, Field(pattern=r"^20[0-9]{2}-(0[1-9]|1[0-2])$")]
 
 #: Coins that the generator knows, and that the public archive has since before 2021.
@@ -239,20 +241,63 @@ class SyntheticSettings(Model):
     last: date
 
 
+class ChronosSettings(Model):
+    """Chronos-2: its checkpoint (null: never asked), every so many hours, series in a pass."""
+
+    checkpoint: Checkpoint | None
+    every_hours: int = Field(ge=1, le=168)
+    batch: int = Field(ge=1)
+
+
+class KronosSampling(Model):
+    """How tokens are drawn: temperature, limits, paths that a forecast is the mean of, seed."""
+
+    temperature: float = Field(gt=0)
+    top_k: int = Field(ge=0)
+    top_p: float = Field(gt=0, le=1)
+    samples: int = Field(ge=1, le=1000)
+    seed: int = Field(ge=0)
+
+
+class KronosSettings(Model):
+    """Kronos: its two checkpoints (null: never asked), every so many hours, draws, windows."""
+
+    model: Checkpoint | None
+    tokenizer: Checkpoint | None
+    every_hours: int = Field(ge=1, le=168)
+    sampling: KronosSampling
+    batch: int = Field(ge=1)
+
+
+class FoundationSettings(Model):
+    """Ready-made forecasters: days scored, bootstrap, where networks run, the two models."""
+
+    period: Period
+    block_hours: int = Field(ge=1)
+    block_days: int = Field(ge=1)
+    resamples: int = Field(ge=100)
+    device: Device
+    threads: int = Field(ge=1)
+    chronos: ChronosSettings
+    kronos: KronosSettings
+
+
 class FundingSource(Model):
-    """Funding of perpetuals: contracts and days, generator's seed, bootstrap in days."""
+    """Funding of perpetuals: contracts and days, first day of the interface, seed, bootstrap."""
 
     data: Dataset | None
+    rest_from: date | None
     seed: int = Field(ge=0)
     block_days: int = Field(ge=1)
     resamples: int = Field(ge=100)
 
 
 class DepthSource(Model):
-    """Recorded order books: whether there are any, contracts by rank, sizes in dollars."""
+    """Order books: whether there are any, contracts by rank, spacing, sizes in dollars."""
 
     books: bool
     seed: int = Field(ge=0)
+    spacing_minutes: float = Field(ge=0, le=60)
     contracts: dict[Annotated[int, Field(ge=1)], Symbol] = Field(min_length=1)
     snapshots: int = Field(ge=1)
     sizes_usd: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Distinct] = Field(min_length=1)
@@ -290,6 +335,8 @@ class Settings(Model):
     grid: GridSettings
     random: RandomSettings
     synthetic: SyntheticSettings
+    checkpoints: Literal["none", "mirror", "public"]
+    foundation: FoundationSettings
     funding: FundingSource
     depth: DepthSource
     arena: ArenaSource

@@ -1,0 +1,44 @@
+"""A dry run on the public sources names every file that it would fetch, with its size."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from remeasure.config import read_files, validate
+from remeasure.fetch.binance import plan_funding, plan_klines
+from runs.tree import PROJECT, copied
+
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
+
+#: With what is recorded live, too.
+LIVE = {"depth": {"books": True}}
+LINE = re.compile(r"^ *[0-9.]+ [kM]?B  (?:estimated|known) +(?:to be fetched|in the cache) +(\S+)")
+
+
+def test_a_dry_run_lists_every_file_of_the_public_configuration(tmp_path: Path) -> None:
+    tree = copied(tmp_path / "project")
+    words = ("--configfile", "config/public.yaml", "--config", f"crypto={json.dumps(LIVE)}")
+    done = tree.run("snakemake", "-n", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    listed = [match[1] for line in done.stderr.splitlines() if (match := LINE.match(line))]
+    config = PROJECT / "config"
+    files = [config / "config.yaml", config / "public.yaml"]
+    settings = validate(read_files(files, {"crypto": LIVE})).section("crypto")
+    plan = [
+        file.url
+        for interval, data in settings.spot.items()
+        if data is not None
+        for file in plan_klines(data.coins, interval, data.first, data.last)
+    ]
+    data = settings.funding.data
+    plan += [file.url for file in plan_funding(data.coins, data.first, data.last)]
+    live = [url for url in listed if url.startswith("https://fapi.binance.com/")]
+    assert sorted(set(listed) - set(live)) == sorted(plan)
+    assert len(live) == 2 + settings.depth.snapshots * len(settings.depth.contracts)
+    assert f"still to be fetched: {len(plan) + len(live):,} files" in done.stderr
+    assert "rule crypto_record_books" in done.stdout
+    assert not (tree.folder / "data" / "raw" / "public").exists()
