@@ -11,6 +11,7 @@ from remeasure.studies.crypto.outputs import STUDY
 
 HERE = Path(crypto.__file__).parent
 
+
 def references() -> list[dict[str, str]]:
     with (HERE / "reference.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))

@@ -48,12 +48,19 @@ MODULES = {
     "fig_foundation": "chart_foundation",
     "fig_agent": "chart_drawings",
     "fig_crash_chain": "chart_drawings",
+    "tab_variants": "table_variants",
     "tab_cited": "table_cited",
 }
 
 #: Steps of ``tables.py``, likewise; each writes the fragment ``<output>.html``.
 TABLES: dict[str, tuple[Input, ...]] = {
     "tab_direction": (("scores", "direction.parquet"),),
+    "tab_variants": (
+        ("volatility", "volatility.parquet"),
+        ("targeting", "targeting.parquet"),
+        ("crash", "crash.parquet"),
+        ("grid", "grid.json"),
+    ),
     "tab_cited": (),
 }
 

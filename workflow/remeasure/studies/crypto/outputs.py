@@ -434,6 +434,18 @@ _OUTPUTS = (
         minutes=0.1,
     ),
     Output(
+        id="tab_variants",
+        kind="table",
+        title="What the article leaves open, each way",
+        caption=(
+            "Lengths and averages of the volatility regression, benchmarks of its R², caps on"
+            " positions, conventions of the crash, and what luck starts from. The first reading"
+            " of each is the one that the ledger uses."
+        ),
+        needs=(CANDLES, HOURLY),
+        minutes=0.1,
+    ),
+    Output(
         id="tab_cited",
         kind="table",
         title="Facts quoted in the article",
