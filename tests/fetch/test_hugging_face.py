@@ -11,7 +11,13 @@ import pytest
 
 from fetch.loopback import FAST, Site, sha256
 from remeasure.errors import DataError, SourceError
-from remeasure.fetch.hugging_face import Checkpoint, blob_sha1, fetch_checkpoint, weights
+from remeasure.fetch.hugging_face import (
+    Checkpoint,
+    blob_sha1,
+    fetch_checkpoint,
+    planned_files,
+    weights,
+)
 from remeasure.fetch.manifest import Manifest
 from remeasure.fetch.origins import Mirror, Public
 
@@ -146,3 +152,15 @@ def test_the_cache_is_a_mirror_with_its_pages_or_without(site: Site, tmp_path: P
     assert site.requests == 0
     with pytest.raises(SourceError, match="found: nothing"):
         fetch_checkpoint("s", Mirror(root), Checkpoint(id="a/c"), hub=base)
+
+
+def test_what_would_be_fetched_is_known_once_the_listing_is(site: Site, tmp_path: Path) -> None:
+    base = hub(site)
+    root = tmp_path / "raw" / "public"
+    (unknown,) = planned_files(root, Checkpoint(id="a/b"), hub=base)
+    assert unknown.url == f"{base}/a/b/resolve/main/{{every-file}}"
+    fetch_checkpoint("s", public(tmp_path), Checkpoint(id="a/b"), hub=base)
+    known = planned_files(root, Checkpoint(id="a/b"), hub=base)
+    assert [each.name for each in known] == ["config.json", "model.safetensors", "tokenizer.json"]
+    assert [each.size for each in known] == [len(BODIES[each.name]) for each in known]
+    assert all(COMMIT in each.url for each in known)

@@ -152,3 +152,11 @@ def test_the_command_takes_configurations_as_snakemake_does() -> None:
     ):
         assert why in command("--config", word)[1]
     assert "no/such.yaml" in command("--configfile", "no/such.yaml")[1]
+
+
+def test_checkpoints_are_listed_with_what_is_known_of_them(tmp_path: Path) -> None:
+    files = planned(config("networks", origin="generated"), cache=tmp_path)
+    assert len(files) == 3 + 7
+    assert {file.host for file in files} == {"huggingface.co"}
+    assert all("{every-file}" in file.url and not file.known for file in files)
+    assert sum(file.size for file in files) > 100_000_000_000

@@ -45,7 +45,7 @@ def test_kinds_follow_the_names() -> None:
     assert cited == {o.id for o in STUDY.outputs if o.kind == "cited"}
     assert {row["kind"] for row in references() if row["output_id"] in cited} == {"cited"}
     without_rows = {output.id for output in STUDY.outputs} - {r["output_id"] for r in references()}
-    assert without_rows == {"fig_agent", "fig_crash_chain", "tab_cited"}
+    assert without_rows == {"fig_agent", "fig_crash_chain", "tab_cited", "tab_variants"}
 
 
 def test_words_are_there_and_every_output_has_a_step() -> None:

@@ -194,11 +194,34 @@ def fetch_checkpoint(
             [RawFile(layout.url_to_path(base + name), *digest(folder / name)) for name in names],
         )
     pages.append(listing)
-    entries = {each.path: each for each in _entries(_page(origin, listing), listing.url)}
-    names = _chosen([each.path for each in entries.values() if each.type == "file"], wanted.files)
-    _check_enough(names, wanted, listing.url)
-    files = [_file(base + name, entries[name]) for name in names]
+    files = _files(_page(origin, listing), listing.url, wanted, base)
     return origins.resolve(source, origin, [*pages, *files])
+
+
+def planned_files(cache: Path, wanted: Checkpoint, *, hub: str = HUB) -> list[Wanted]:
+    """What `fetch_checkpoint` would ask for, as far as a raw cache knows it.
+
+    Before the listing of a commit is in the cache its files are not known: one address with
+    ``{every-file}`` in it stands for them all.
+    """
+    commit = wanted.revision
+    if not _COMMIT.fullmatch(commit):
+        page = cache / revision_page(wanted.id, commit, hub).path
+        if page.is_file():
+            commit = _commit(page.read_bytes(), page)
+    listing = listing_page(wanted.id, commit, hub)
+    base = f"{hub}/{wanted.id}/resolve/{commit}/"
+    if (page := cache / listing.path).is_file():
+        return _files(page.read_bytes(), page, wanted, base)
+    return [Wanted(f"{base}{{every-file}}")]
+
+
+def _files(body: bytes, where: object, wanted: Checkpoint, base: str) -> list[Wanted]:
+    """The chosen files of a listing."""
+    entries = {each.path: each for each in _entries(body, where)}
+    names = _chosen([each.path for each in entries.values() if each.type == "file"], wanted.files)
+    _check_enough(names, wanted, where)
+    return [_file(base + name, entries[name]) for name in names]
 
 
 def _file(url: str, entry: _Entry) -> Wanted:

@@ -57,6 +57,9 @@ ANSWERING = {
 }
 TRADED, RELEASED = "OLMo 2 7B", "2024-12"
 
+#: Days of the figures, whatever part of them was asked.
+BEGIN, END = date(2018, 1, 1), date(2026, 10, 29)
+
 WINDOWS = {"before": "a year or more before release", "after": "after release"}
 POOLED = "all models"
 STAND_IN = "answers of a simulated stand-in, not of a language model"
@@ -211,8 +214,8 @@ def _draw_answers(
     first.plot([], [], color=theme.muted, linewidth=1.0, linestyle=(0, (4, 2)), label="release")
     first.set_ylim(floor / 1.5, high * 3)
     log_axis(first, "y")
-    if known.height:
-        date_axis(first, known["day"][0], known["day"][-1])
+    first.set_xlim(day_number(BEGIN) - 150, day_number(END) + 150)
+    date_axis(first, BEGIN, END)
     for ax in panels[1]:
         ax.set_xlabel("day asked")
     for ax in panels[:, 0]:
@@ -477,7 +480,7 @@ def _draw_strategy(figure: Figure, theme: Theme, *, curves: pl.DataFrame, origin
     ax.set_ylim(max(low, 1e-4) / 1.4, high * 2)
     log_axis(ax, "y")
     months = pl.concat([curves.select("month"), known.select("month")]).with_columns(_end())
-    first, last_day = _begin("2018-01"), months["end"].sort().to_list()[-1]
+    first, last_day = BEGIN, months["end"].sort().to_list()[-1]
     ax.set_xlim(day_number(first), day_number(last_day) + 20)
     date_axis(ax, first, last_day)
     ax.annotate(

@@ -11,9 +11,14 @@ def checkpoints_of(settings: Settings) -> dict[str, Checkpoint]:
     if settings.checkpoints == "none":
         return {}
     own = settings.foundation
-    wanted = {
+    wanted: dict[str, Checkpoint | None] = {
         "chronos2": own.chronos.checkpoint,
         "kronos": own.kronos.model,
         "kronos_tokenizer": own.kronos.tokenizer,
     }
+    if settings.memory.answerer == "networks":
+        wanted |= {
+            f"memory_{model.slug}": Checkpoint(id=model.hub, revision=model.revision)
+            for model in settings.memory.models
+        }
     return {name: each for name, each in wanted.items() if each is not None}

@@ -32,6 +32,12 @@ FIGURES: dict[str, tuple[Input, ...]] = {
         ("rates", "foundation_rates.parquet"),
         ("scores", "foundation_r2.parquet"),
     ),
+    "fig_memory_answers": (
+        ("prices", "memory_prices.parquet"),
+        ("years", "memory_price_years.parquet"),
+    ),
+    "fig_memory_direction": (("shares", "memory_shares.parquet"),),
+    "fig_memory_strategy": (("curves", "memory_curves.parquet"),),
     "fig_agent": (),
     "fig_crash_chain": (),
 }
@@ -46,14 +52,24 @@ MODULES = {
     "fig_depth": "chart_costs",
     "fig_arena": "chart_arena",
     "fig_foundation": "chart_foundation",
+    "fig_memory_answers": "chart_memory",
+    "fig_memory_direction": "chart_memory",
+    "fig_memory_strategy": "chart_memory",
     "fig_agent": "chart_drawings",
     "fig_crash_chain": "chart_drawings",
     "tab_variants": "table_variants",
     "tab_cited": "table_cited",
+    "tab_headline": "table_headline",
 }
 
 #: Steps of ``tables.py``, likewise; each writes the fragment ``<output>.html``.
 TABLES: dict[str, tuple[Input, ...]] = {
+    "tab_headline": (
+        ("breakeven", "breakeven.parquet"),
+        ("noise", "noise.parquet"),
+        ("scores", "direction.parquet"),
+        ("shares", "memory_shares.parquet"),
+    ),
     "tab_direction": (("scores", "direction.parquet"),),
     "tab_variants": (
         ("volatility", "volatility.parquet"),

@@ -31,7 +31,7 @@ from remeasure.fetch.manifest import Manifest, RawFile
 from remeasure.fingerprint import fingerprint
 from remeasure.model import Model
 from remeasure.store.frames import write_frame, write_json
-from remeasure.studies.crypto import candle_files, market
+from remeasure.studies.crypto import candle_files, market, market_history
 from remeasure.studies.crypto.market import Candles, SyntheticCoin
 from remeasure.studies.crypto.settings import Dataset, GeneratorSettings, Interval, Month
 
@@ -72,7 +72,8 @@ class GenerateStep(Model):
         Seed of the world and strength of the planted reversal.
     datasets
         What to write, in the order of the manifests. The world's window runs from the
-        earliest first to the latest last day.
+        earliest first day of candles shorter than a day to the latest last day; daily candles
+        may begin earlier, see `market_history`.
     first_test
         First month of the walk-forward, for the summary of the truth.
     """
@@ -85,7 +86,8 @@ class GenerateStep(Model):
     @property
     def first(self) -> date:
         """First day of the world."""
-        return min(dataset.first for dataset in self.datasets)
+        intraday = [each.first for each in self.datasets if each.interval != "1d"]
+        return min(intraday or [each.first for each in self.datasets])
 
     @property
     def last(self) -> date:
@@ -147,7 +149,13 @@ def generate_archive(
             if symbol in dataset.coins:
                 plan = plan_klines([symbol], dataset.interval, dataset.first, dataset.last)
                 paths = [each.path for each in plan]
-                listed += write_archive(root, traded, dataset.interval, paths)
+                candles = traded
+                if dataset.first < settings.first:
+                    seed, beta = settings.generator.seed, settings.generator.beta
+                    candles = market_history.with_history(
+                        traded, symbol, settings.first, seed=seed, beta=beta
+                    )
+                listed += write_archive(root, candles, dataset.interval, paths)
         summaries[symbol] = _summary(coin, settings)
         hours.append(truth_table(coin))
     for manifest, dataset, listed in zip(manifests, settings.datasets, files, strict=True):
@@ -217,7 +225,7 @@ def truth_table(coin: SyntheticCoin) -> pl.DataFrame:
 
 def _world(settings: GenerateStep) -> dict[str, Any]:
     return {
-        "code": fingerprint(market.__name__, also=(candle_files.__name__,)),
+        "code": fingerprint(market.__name__, also=(candle_files.__name__, market_history.__name__)),
         "seed": settings.generator.seed,
         "beta": settings.generator.beta,
         "first": str(settings.first),

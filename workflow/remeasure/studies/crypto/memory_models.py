@@ -32,12 +32,15 @@ class LanguageModel(Model):
         Its name, as in the published figures.
     hub
         Repository of its weights on the Hugging Face hub; empty where there is none.
+    revision
+        Which commit of it; a branch is resolved when it is first fetched.
     release
         Month of its release, ``YYYY-MM``.
     """
 
     label: str = Field(min_length=1)
     hub: str = ""
+    revision: Annotated[str, Field(pattern=r"^[\w.-]+$")] = "main"
     release: ReleaseMonth
 
     @property
@@ -63,6 +66,26 @@ SEVEN: tuple[LanguageModel, ...] = tuple(
         ("Qwen3.5 9B", "Qwen/Qwen3.5-9B", "2026-02"),
     )
 )
+
+
+class ShippedModel(LanguageModel):
+    """A small model, not one of the publication's, whose weights ship inside a package.
+
+    Attributes
+    ----------
+    ask
+        Whether this run asks it; the package must be installed then.
+    distribution, version, file
+        The package at the registry, and its GGUF file of the Llama family.
+    every
+        Ask every so many questions of each kind: 1 asks all.
+    """
+
+    ask: bool
+    distribution: str
+    version: str
+    file: str
+    every: int = Field(ge=1)
 
 
 class SimulatedSettings(Model):
@@ -106,6 +129,10 @@ class MemorySettings(Model):
         The models of the publication.
     simulated
         The stand-in.
+    shipped
+        Small models out of packages: they stand beside the publication's, never for them.
+    device, batch
+        Where networks run (``auto`` takes a GPU where there is one), questions at once.
     resamples
         Of the bootstrap over months.
     """
@@ -115,13 +142,23 @@ class MemorySettings(Model):
     last: date
     models: tuple[LanguageModel, ...]
     simulated: SimulatedSettings
+    shipped: tuple[ShippedModel, ...]
+    device: Literal["auto", "cpu", "cuda"]
+    batch: int = Field(ge=1)
     resamples: int = Field(ge=100)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.first > self.last:
             raise ValueError(f"first ({self.first}) must not be after last ({self.last})")
-        slugs = [model.slug for model in self.models]
+        slugs = [model.slug for model in (*self.models, *self.shipped)]
         if len(set(slugs)) != len(slugs):
             raise ValueError(f"labels of models must differ (given: {slugs})")
+        if self.answerer == "networks" and (bare := [m.label for m in self.models if not m.hub]):
+            raise ValueError(f"answerer networks needs a hub repository for {', '.join(bare)}")
         return self
+
+    @property
+    def others(self) -> tuple[ShippedModel, ...]:
+        """The shipped models that this run asks."""
+        return tuple(model for model in self.shipped if model.ask)

@@ -20,9 +20,6 @@ def _planned(what: str) -> str:
     return f"no step of this version measures it yet: {what} is planned"
 
 
-_MEMORY = _planned("asking language models about past prices")
-
-
 def _cited(output: str, title: str, source: str) -> Output:
     return Output(id=f"cite_{output}", kind="cited", title=title, source=source)
 
@@ -37,7 +34,7 @@ _OUTPUTS = (
             " the share of months that language models get right before and after their release."
         ),
         needs=(CANDLES, HOURLY, DAILY, LANGUAGE_MODELS, GPU),
-        pending=_planned("asking language models about past prices"),
+        minutes=0.1,
     ),
     Output(
         id="fig_arena",
@@ -133,7 +130,7 @@ _OUTPUTS = (
             " errors, for each coin over all test months."
         ),
         needs=(CANDLES,),
-        minutes=6.0,
+        minutes=4.0,
     ),
     Output(
         id="stat_leak_audit",
@@ -144,7 +141,7 @@ _OUTPUTS = (
             " remains when the last minutes before each forecast are withheld."
         ),
         needs=(CANDLES, HOURLY),
-        minutes=3.0,
+        minutes=1.5,
     ),
     Output(
         id="fig_reversal",
@@ -317,7 +314,7 @@ _OUTPUTS = (
             " month, logarithmic; refusals are marked."
         ),
         needs=(DAILY, LANGUAGE_MODELS, GPU),
-        pending=_MEMORY,
+        minutes=0.1,
     ),
     Output(
         id="stat_memory_price_detail",
@@ -325,7 +322,7 @@ _OUTPUTS = (
         title="Where the memory ends",
         caption="Median errors of the answers by year, and where numbers stop coming.",
         needs=(DAILY, LANGUAGE_MODELS, GPU),
-        pending=_MEMORY,
+        minutes=0.1,
     ),
     Output(
         id="fig_memory_direction",
@@ -336,7 +333,7 @@ _OUTPUTS = (
             " least a year before its release and months after it."
         ),
         needs=(DAILY, LANGUAGE_MODELS, GPU),
-        pending=_MEMORY,
+        minutes=0.1,
     ),
     Output(
         id="stat_memory_pooled",
@@ -344,7 +341,7 @@ _OUTPUTS = (
         title="All models together",
         caption="The same shares for all seven models pooled, by months and by weeks.",
         needs=(DAILY, LANGUAGE_MODELS, GPU),
-        pending=_MEMORY,
+        minutes=0.1,
     ),
     Output(
         id="fig_memory_strategy",
@@ -355,7 +352,7 @@ _OUTPUTS = (
             " the month of its release marked."
         ),
         needs=(DAILY, LANGUAGE_MODELS, GPU),
-        pending=_MEMORY,
+        minutes=0.1,
     ),
     Output(
         id="stat_memory_multiples",
@@ -363,7 +360,7 @@ _OUTPUTS = (
         title="Multiples before and after release",
         caption="Range of what a dollar becomes over seven models, before and after release.",
         needs=(DAILY, LANGUAGE_MODELS, GPU),
-        pending=_MEMORY,
+        minutes=0.1,
     ),
     Output(
         id="fig_foundation",
@@ -506,7 +503,7 @@ _OUTPUTS = (
             "What the methods find on a generated market with a fixed seed, with and without"
             " the planted reversal."
         ),
-        minutes=2.0,
+        minutes=1.0,
     ),
 )
 

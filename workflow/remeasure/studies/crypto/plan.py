@@ -14,6 +14,7 @@ from remeasure.config import Config
 from remeasure.errors import ConfigError
 from remeasure.studies.crypto.checkpoint_list import checkpoints_of
 from remeasure.studies.crypto.drawn import FIGURES, TABLES, module_of
+from remeasure.studies.crypto.memory_models import LanguageModel
 from remeasure.studies.crypto.settings import KNOWN_COINS, Dataset, Interval, Settings
 
 
@@ -107,6 +108,7 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
         },
         **_networks(settings, config, walked),
         **_costs(settings, config),
+        **_memory(settings),
         **{f"{module_of(figure)}:{figure}": {} for figure in FIGURES},
         **{f"{module_of(table)}:{table}": {} for table in TABLES},
     }
@@ -151,6 +153,58 @@ def _networks(
             "client": config.core.client,
         }
     return told
+
+
+def _memory(settings: Settings) -> dict[str, Mapping[str, Any]]:
+    """Language models asked about past prices: what their steps are told."""
+    memory = settings.memory
+    daily = settings.spot.get("1d")
+    asked = {
+        "answerer": memory.answerer,
+        "models": memory.models,
+        "daily": daily is not None and "BTCUSDT" in daily.coins,
+        "resamples": memory.resamples,
+        "others": [LanguageModel(label=each.label, release=each.release) for each in memory.others],
+    }
+    asking = {
+        "first": str(memory.first),
+        "last": str(memory.last),
+        "batch": memory.batch,
+        "device": memory.device,
+    }
+    return {
+        **{
+            f"memory_networks:ask_published[{model.slug}]": {"label": model.label, **asking}
+            for model in memory.models
+        },
+        **{
+            f"memory_networks:ask_shipped[{model.slug}]": {
+                "label": model.label,
+                **asking,
+                "every": model.every,
+            }
+            for model in memory.shipped
+        },
+        **{
+            f"checkpoints:list_package[{model.slug}]": {
+                "source": f"crypto_memory_{model.slug}",
+                "distribution": model.distribution,
+                "version": model.version,
+                "file": model.file,
+            }
+            for model in memory.shipped
+        },
+        "memory_identities:measure_memory_identities": {},
+        "memory_simulated:simulate_answers": {
+            "first": memory.first,
+            "last": memory.last,
+            "models": memory.models,
+            "simulated": memory.simulated,
+        },
+        "memory_direction:measure_memory_direction": asked,
+        "memory_strategy:measure_memory_strategy": asked,
+        "memory_prices:measure_memory_prices": asked,
+    }
 
 
 def _costs(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
@@ -368,6 +422,11 @@ def _network_problems(settings: Settings, mirror: str | None) -> Iterator[str]:
     """Checkpoints that this run cannot have."""
     if settings.checkpoints == "mirror" and mirror is None:
         yield "mirror: crypto.checkpoints is mirror, so this must name a folder"
+    if settings.memory.answerer == "networks" and settings.checkpoints == "none":
+        yield (
+            "crypto.memory.answerer: networks needs their weights;"
+            " set crypto.checkpoints to mirror or public, or answerer to simulated or none"
+        )
     kronos = settings.foundation.kronos
     if (kronos.model is None) != (kronos.tokenizer is None):
         yield (

@@ -8,28 +8,40 @@ from datetime import timedelta
 from remeasure.config import Config
 from remeasure.fetch import binance_futures as futures
 from remeasure.fetch.binance import ArchiveFile, plan_funding, plan_klines
+from remeasure.fetch.hugging_face import planned_files
 from remeasure.fetch.raw import Wanted
 from remeasure.fetch.remote import CACHE, RemoteFile
+from remeasure.studies.crypto.checkpoint_list import checkpoints_of
 from remeasure.studies.crypto.fetch_funding import OVERLAP
 from remeasure.studies.crypto.record_books import contracts_of, ranking
 from remeasure.studies.crypto.settings import DepthSource, FundingSource, Settings
 
 
 def remote(settings: Settings, config: Config) -> list[RemoteFile]:
-    """The files of a configuration, in the order of its settings; none unless public.
+    """The files of a configuration, in the order of its settings; only those that are public.
 
     Contracts whose order books are not recorded yet follow from the ranking on that day: their
     addresses have ``{rank 5}`` in the place of the symbol.
     """
+    networks = list(_networks(settings))
     if settings.origin != "public":
-        return []
+        return networks
     candles = [
         _zip(file, f"binance_spot_klines_{_span(file)}", interval)
         for interval, dataset in settings.spot.items()
         if dataset is not None
         for file in plan_klines(dataset.coins, interval, dataset.first, dataset.last)
     ]
-    return [*candles, *_funding(settings.funding), *_books(settings.depth)]
+    return [*candles, *_funding(settings.funding), *_books(settings.depth), *networks]
+
+
+def _networks(settings: Settings) -> Iterator[RemoteFile]:
+    """Checkpoints, which have an origin of their own."""
+    if settings.checkpoints != "public":
+        return
+    for checkpoint in checkpoints_of(settings).values():
+        for wanted in planned_files(CACHE, checkpoint):
+            yield RemoteFile("hugging_face", wanted, checkpoint.id)
 
 
 def _zip(file: ArchiveFile, source: str, interval: str = "") -> RemoteFile:

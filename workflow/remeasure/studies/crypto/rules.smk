@@ -472,6 +472,7 @@ rule crypto_synthetic:
 
 
 include: "rules_costs.smk"
+include: "rules_memory.smk"
 include: "rules_networks.smk"
 
 
@@ -551,6 +552,10 @@ MEASUREMENTS["crypto"] = [
         "direction",
         "funding",
         "leak_audit",
+        "memory_direction",
+        "memory_identities",
+        "memory_prices",
+        "memory_strategy",
         "random_strategies",
         "synthetic",
         "foundation",

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from remeasure.fetch.settings import Checkpoint
 from remeasure.model import Model
+from remeasure.studies.crypto.memory_models import MemorySettings
 
 Interval = Literal["5m", "15m", "1h", "1d"]
 Bar = Literal["5m", "15m", "1h", "4h", "1d"]
@@ -340,3 +341,4 @@ class Settings(Model):
     funding: FundingSource
     depth: DepthSource
     arena: ArenaSource
+    memory: MemorySettings
