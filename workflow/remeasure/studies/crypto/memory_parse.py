@@ -31,8 +31,8 @@ class Reading:
 
 
 _MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in MONTH_NAMES) + "|Sept)\\.?"
-_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
-_YEAR = r"(?:19|20)\d\d"
+_DAY = r"[0-9]{1,2}(?:st|nd|rd|th)?"
+_YEAR = r"(?:19|20)[0-9][0-9]"
 
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _MARKUP = re.compile(r"</?[a-z][^<>]{0,80}>|\\(?:boxed|text|mathrm|bf|,|;|!)|[*_`#{}\\~|]", re.I)
@@ -42,24 +42,24 @@ _DATES = re.compile(
             rf"\b(?:the\s+)?{_DAY}\s+(?:of\s+)?{_MONTH},?\s+(?:of\s+)?{_YEAR}\b",
             rf"\b{_MONTH}\s+{_DAY}(?:\s*,\s*|\s+){_YEAR}\b",
             rf"\b{_MONTH}(?:\s+of|,)?\s+{_YEAR}\b",
-            rf"\b{_MONTH}\s+{_DAY}\b(?![.,]\d)",
+            rf"\b{_MONTH}\s+{_DAY}\b(?![.,][0-9])",
             rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}(?![a-z])",
-            rf"\b{_YEAR}[-/](?:0?[1-9]|1[0-2])(?:[-/]\d{{1,2}})?\b(?![.,]\d)",
-            rf"\b{_YEAR}\.\d{{1,2}}\.\d{{1,2}}\b",
-            rf"\b\d{{1,2}}[-/.]\d{{1,2}}[-/.]{_YEAR}\b",
-            r"\b\d{1,2}:\d\d(?::\d\d)?(?:\s*[ap]\.?m\.?)?",
+            rf"\b{_YEAR}[-/](?:0?[1-9]|1[0-2])(?:[-/][0-9]{{1,2}})?\b(?![.,][0-9])",
+            rf"\b{_YEAR}\.[0-9]{{1,2}}\.[0-9]{{1,2}}\b",
+            rf"\b[0-9]{{1,2}}[-/.][0-9]{{1,2}}[-/.]{_YEAR}\b",
+            r"\b[0-9]{1,2}:[0-9][0-9](?::[0-9][0-9])?(?:\s*[ap]\.?m\.?)?",
             rf"\b(?:in|of|year|since|during|until|till|up to|through|early|mid|late|end of|as of)"
-            rf"[\s-]+{_YEAR}\b(?![.,]\d)",
+            rf"[\s-]+{_YEAR}\b(?![.,][0-9])",
         )
     ),
     re.IGNORECASE,
 )
-_UNITS = re.compile(r"\b1(?:\.0+)?\s*(?:BTC|bitcoins?)\b|\d+(?:[.,]\d+)?\s*%", re.IGNORECASE)
-_WHOLE = r"\d{1,3}(?:[,'’\u00a0\u202f ]\d{3})+(?!\d)|\d+"
+_UNITS = re.compile(r"\b1(?:\.0+)?\s*(?:BTC|bitcoins?)\b|[0-9]+(?:[.,][0-9]+)?\s*%", re.IGNORECASE)
+_WHOLE = r"[0-9]{1,3}(?:[,'’\u00a0\u202f ][0-9]{3})+(?![0-9])|[0-9]+"
 _NUMBER = re.compile(
-    r"(?<![\w.,])(?P<minus>[-\u2212](?=[$\d]))?(?P<dollar>(?:US\s*)?\$|USD\s*)?\s*"
-    rf"(?:(?P<european>\d{{1,3}}(?:\.\d{{3}})+,\d{{1,2}})(?!\d)"
-    rf"|(?P<number>(?:{_WHOLE})?\.\d+(?:e[+-]?\d+)?|(?:{_WHOLE})(?:e[+-]?\d+)?))"
+    r"(?<![\w.,])(?P<minus>[-\u2212](?=[$0-9]))?(?P<dollar>(?:US\s*)?\$|USD\s*)?\s*"
+    rf"(?:(?P<european>[0-9]{{1,3}}(?:\.[0-9]{{3}})+,[0-9]{{1,2}})(?![0-9])"
+    rf"|(?P<number>(?:{_WHOLE})?\.[0-9]+(?:e[+-]?[0-9]+)?|(?:{_WHOLE})(?:e[+-]?[0-9]+)?))"
     r"(?:\s?(?P<suffix>k|thousand|m|mm|mn|million|b|bn|billion)\b)?",
     re.IGNORECASE,
 )

@@ -427,6 +427,12 @@ def _network_problems(settings: Settings, mirror: str | None) -> Iterator[str]:
             "crypto.memory.answerer: networks needs their weights;"
             " set crypto.checkpoints to mirror or public, or answerer to simulated or none"
         )
+    asked = settings.memory.answerer == "networks" or bool(settings.memory.others)
+    if asked and settings.origin == "generated":
+        yield (
+            "crypto.memory: networks know nothing of generated prices; set crypto.origin to mirror"
+            " or public, or answerer to simulated and ask to false"
+        )
     kronos = settings.foundation.kronos
     if (kronos.model is None) != (kronos.tokenizer is None):
         yield (
