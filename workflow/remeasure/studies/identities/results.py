@@ -35,7 +35,8 @@ CHECKS = pa.DataFrameSchema(
         "worst": pa.Column(pl.Float64),
         "allowed": pa.Column(pl.Float64),
         "unit": pa.Column(
-            pl.String, pa.Check.isin(["exact", "epsilon", "standard errors", "control"])
+            pl.String,
+            pa.Check.isin(["exact", "epsilon", "absolute", "standard errors", "control"]),
         ),
     },
     name="identities of an article",

@@ -43,7 +43,7 @@ class Check:
         Largest disagreement and its limit, in ``unit``; for ``control`` the value that must
         not be small, and the least that it may be.
     unit
-        ``exact``, ``epsilon``, ``standard errors`` or ``control``.
+        ``exact``, ``epsilon``, ``absolute``, ``standard errors`` or ``control``.
     """
 
     identity: str
@@ -118,6 +118,30 @@ class Sides:
         size = int(np.broadcast(left, right).size)
         self.checks.append(Check(identity, one, other, size, worst / EPS / scale, units, "epsilon"))
         return worst
+
+    def near(
+        self,
+        identity: str,
+        one: str,
+        ours: npt.ArrayLike,
+        other: str,
+        theirs: npt.ArrayLike,
+        *,
+        tolerance: float,
+    ) -> None:
+        """Floats that must agree within an error of truncation, not of rounding.
+
+        Raises
+        ------
+        DataError
+            Where they do not, or where a value is not finite.
+        """
+        left, right = np.atleast_1d(np.asarray(ours, float)), np.asarray(theirs, float)
+        worst = float(np.max(np.abs(left - right)))
+        if not worst <= tolerance:
+            _refuse(identity, one, other, f"{worst:.3g} apart, {tolerance:.3g} allowed")
+        size = int(np.broadcast(left, right).size)
+        self.checks.append(Check(identity, one, other, size, worst, tolerance, "absolute"))
 
     def simulated(
         self,

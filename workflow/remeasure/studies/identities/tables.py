@@ -15,6 +15,7 @@ from remeasure.store.frames import read_frame
 _WORDS = {
     "exact": ("none", "none"),
     "epsilon": ("{worst} ε", "{allowed} ε"),
+    "absolute": ("{worst}", "{allowed}"),
     "standard errors": ("{worst} standard errors", "{allowed} standard errors"),
     "control": ("{worst}", "at least {allowed}"),
 }

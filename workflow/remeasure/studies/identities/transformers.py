@@ -526,13 +526,13 @@ def two_key_entropy(width: float) -> float:
 
 def _limit(book: Book, sides: Sides) -> None:
     ratio = two_key_entropy(1e10) / two_key_entropy(4e10)
-    sides.close(
+    sides.near(
         "H ∝ 1/√d for large d, so fourfold d halves it",
         "√4",
         math.sqrt(4),
         "entropy over two keys at d = 10¹⁰ by quadrature",
         ratio,
-        units=1e6,
+        tolerance=1e-8,
     )
     book.one(RATIOS, "limit predicted by H proportional to 1/sqrt(d)", math.sqrt(4))
 
