@@ -42,6 +42,7 @@ GAINS = (0.5, 1.0)
 
 #: A step below this is rest; the printed count is of layers until then.
 REST = 1e-12
+LONGEST = 2000
 
 
 #: Gain, whether one layer is shared, whether a residual connection is added.
@@ -221,14 +222,11 @@ def _decoupled(book: Book, sides: Sides, points: Points) -> None:
     full = [stack_macs(models[name], feed_forward=True) for name in (deep, "BERT-large")]
     book.one(DECOUPLED, "compute over BERT-large including feed-forward", full[0] / full[1])
 
-    def name(case: Case) -> str:
-        return case.row.condition.partition(";")[0]
-
-    book.fill(DECOUPLED, "attention multiply-accumulates", lambda case: macs[name(case)])
+    book.fill(DECOUPLED, "attention multiply-accumulates", lambda case: macs[case.first])
     book.fill(
         DECOUPLED,
         "attention compute over BERT-large",
-        lambda case: macs[name(case)] / macs["BERT-large"],
+        lambda case: macs[case.first] / macs["BERT-large"],
     )
     for each, model in models.items():
         total = (
@@ -258,29 +256,26 @@ def _totals(book: Book, sides: Sides) -> None:
         ],
     )
 
-    def name(case: Case) -> str:
-        return case.row.condition.partition(";")[0]
-
     published = {
-        name(case): case.number("published") * 1e6
+        case.first: case.number("published") * 1e6
         for case in book.cases(TOTALS, "relative deviation from the published total")
     }
     book.fill(
         TOTALS,
         "total (one block plus factored embeddings with positions and types)",
-        lambda case: plain[name(case)],
+        lambda case: plain[case.first],
     )
     book.fill(
         TOTALS,
         "total with embedding norm, projection bias and pooler",
-        lambda case: whole[name(case)],
+        lambda case: whole[case.first],
     )
     for quantity, totals in (
         ("relative deviation from the published total", plain),
         ("relative deviation of that total", whole),
     ):
         for case in book.cases(TOTALS, quantity):
-            book.put(case, totals[name(case)] / published[name(case)] - 1)
+            book.put(case, totals[case.first] / published[case.first] - 1)
 
 
 def _order(book: Book, sides: Sides) -> None:
@@ -353,13 +348,10 @@ class Layers:
 
 def rest(layers: Layers) -> tuple[Floats, int]:
     """Fixed point of the first layer by repetition, and layers until a step is below 1e-12."""
-    x, count = layers.start, 0
-    for count in range(1, 2000):
+    x, moved, count = layers.start, math.inf, 0
+    while moved >= REST and count < LONGEST:
         after = layers.apply(x, 0)
-        moved = float(np.linalg.norm(after - x))
-        x = after
-        if moved < REST:
-            break
+        x, moved, count = after, float(np.linalg.norm(after - x)), count + 1
     return x, count
 
 
@@ -398,6 +390,7 @@ def _iterated(book: Book, sides: Sides, points: Points, seeds: int) -> None:
         tolerance=1e-10,
     )
     middle = {key: float(np.median(path[:SEEDS, -1])) for key, path in paths.items()}
+    grown = {gain: min(middle[gain, kind, True] for kind in (False, True)) for gain in GAINS}
     sides.at_most(
         "shared plain layers come to rest, unshared ones do not, residual ones grow",
         "medians of 20 seeds, in this order",
@@ -405,7 +398,7 @@ def _iterated(book: Book, sides: Sides, points: Points, seeds: int) -> None:
             middle[gain, True, False], middle[gain, False, False], 1.0)],
         "the next",
         [each for gain in GAINS for each in (
-            middle[gain, False, False], 1.0, min(middle[gain, kind, True] for kind in (False, True)))],
+            middle[gain, False, False], 1.0, grown[gain])],
     )  # fmt: skip
     _put_iterated(book, ratios, middle)
     counted = np.array([rest(Layers.draw(0.5, width, seed))[1]
@@ -448,10 +441,7 @@ def _put_iterated(
             if case.row.quantity == "growth quoted in the metrics section":
                 book.put(
                     case,
-                    max(
-                        each.printed
-                        for each in book.cases(RESIDUAL, "last over first step size")
-                    ),
+                    max(each.printed for each in book.cases(RESIDUAL, "last over first step size")),
                     note="the largest of the four that the article prints",
                 )
                 continue

@@ -63,9 +63,9 @@ def error_bound(x: Floats, weights: Weights) -> float:
     count, width = x.shape
     size = [np.abs(x) @ np.abs(each) for each in (weights.query, weights.key, weights.value)]
     own = gamma(width)
-    scores = (
-        gamma(width + 2) * (size[0] @ size[1].T) + 2 * own * (size[0] @ size[1].T)
-    ) / np.sqrt(width)
+    scores = (gamma(width + 2) * (size[0] @ size[1].T) + 2 * own * (size[0] @ size[1].T)) / np.sqrt(
+        width
+    )
     share = 2 * scores.max() + (2 * count + 8) * EPS
     return float((share + own) * size[2].max())
 

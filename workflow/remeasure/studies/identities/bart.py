@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from itertools import combinations, permutations, product
+from itertools import combinations, pairwise, permutations, product
 from pathlib import Path
 
 import numpy as np
@@ -265,7 +265,7 @@ def deletion_one_by_one(chain: Floats, states: int, length: int) -> float:
 
     def weight(text: tuple[int, ...]) -> float:
         value = float(law[text[0]])
-        for a, b in zip(text, text[1:], strict=False):
+        for a, b in pairwise(text):
             value *= float(chain[a, b])
         return value
 
@@ -294,7 +294,11 @@ def deletion_one_by_one(chain: Floats, states: int, length: int) -> float:
 
 
 def sample(
-    law: Floats, every: Documents, rights: tuple[Flags, Flags], shape: tuple[int, int], rng: Generator
+    law: Floats,
+    every: Documents,
+    rights: tuple[Flags, Flags],
+    shape: tuple[int, int],
+    rng: Generator,
 ) -> Floats:
     """Accuracies of decoders on random documents, shape (samples, decoders).
 
@@ -482,10 +486,7 @@ def _costs(book: Book, sides: Sides) -> None:
         "m²+k(k+1)/2+km",
         [entries(Fraction(m), Fraction(k)) for m, k in sizes],
         "entries of every mask, counted",
-        [
-            int(np.ones((m, m)).sum() + np.tri(k).sum() + np.ones((k, m)).sum())
-            for m, k in sizes
-        ],
+        [int(np.ones((m, m)).sum() + np.tri(k).sum() + np.ones((k, m)).sum()) for m, k in sizes],
     )
     n = Fraction(TOKENS)
     target = n * SPANNED * (1 + Fraction(1, SPAN))
@@ -538,28 +539,23 @@ def _counts(book: Book, sides: Sides) -> None:
         ],
     )
 
-    def name(case: Case) -> str:
-        return case.row.condition.partition(";")[0]
-
     first = book.case(PARAMS, "encoder block multiplier with biases and norms")
     d = first.whole("d")
     encoder, decoder = counts.encoder_block(d), counts.decoder_block(d)
     book.put(first, encoder / d**2)
     book.one(PARAMS, "decoder block multiplier with biases and norms", decoder / d**2)
     book.one(PARAMS, "decoder over encoder block", decoder / encoder)
-    book.fill(
-        PARAMS, "total without positions and embedding norms", lambda case: bare[name(case)]
-    )
+    book.fill(PARAMS, "total without positions and embedding norms", lambda case: bare[case.first])
     book.fill(
         PARAMS,
         "total with two 1026 position tables and embedding norms",
-        lambda case: whole[name(case)],
+        lambda case: whole[case.first],
     )
     off = []
     for case in book.cases(PARAMS):
         if case.has("relative deviation"):
             totals = bare if case.has("without positions") else whole
-            deviation = totals[name(case)] / (case.number("published") * 1e6) - 1
+            deviation = totals[case.first] / (case.number("published") * 1e6) - 1
             book.put(case, deviation)
             off.append(abs(deviation))
     book.one(PARAMS, "largest deviation of the two totals", max(off))

@@ -21,7 +21,7 @@ from remeasure.studies.identities.chains import (
     random_chain,
     stationary,
 )
-from remeasure.studies.identities.claims import Book, Case
+from remeasure.studies.identities.claims import Book
 from remeasure.studies.identities.results import Points, write_results
 from remeasure.studies.identities.rounding import put_residual
 from remeasure.studies.identities.settings import BertSettings
@@ -124,7 +124,9 @@ def cycle(noise: Fraction) -> list[list[Fraction]]:
     ]
 
 
-def changes(chain: list[list[Fraction]], law: list[Fraction]) -> tuple[Fraction, Fraction, Fraction]:
+def changes(
+    chain: list[list[Fraction]], law: list[Fraction]
+) -> tuple[Fraction, Fraction, Fraction]:
     """Exact shares of contexts (a, c): prediction changes, maximum tied, strictly better guess.
 
     The prediction from both neighbours is ``argmax_j T_aj T_jc``, the lowest index where several
@@ -153,7 +155,9 @@ def _premium(book: Book, sides: Sides, points: Points) -> None:
     book.put(case, float(n * rate))
     book.one(stat, "autoregressive predictions per sequence", n)
     book.one(stat, "passes for equal prediction events 1/p", float(1 / rate))
-    book.one("bert_stat_nsp", "share of sentence labels among predictions", float(1 / (1 + n * rate)))
+    book.one(
+        "bert_stat_nsp", "share of sentence labels among predictions", float(1 / (1 + n * rate))
+    )
     rule = {"mask": Fraction(8, 10), "random": Fraction(1, 10), "kept": Fraction(1, 10)}
     shares = {name: rate * share for name, share in rule.items()}
     hundred = [rate * 10_000 * share for share in rule.values()]
@@ -189,10 +193,7 @@ def _mask_rate(book: Book, sides: Sides, points: Points, n: int) -> None:
         "k(n−k)",
         [k * (small - k) for k in range(small + 1)],
         "pairs of different kinds among twelve tokens, counted",
-        [
-            sum((i < k) != (j < k) for i in range(small) for j in range(i))
-            for k in range(small + 1)
-        ],
+        [sum((i < k) != (j < k) for i in range(small) for j in range(i)) for k in range(small + 1)],
     )
     book.one(tab, "mask rate maximising p(1-p)n^2", 0.5)
     for case in book.cases(tab, "p(1-p)n^2"):
@@ -353,7 +354,9 @@ def _bounds(book: Book, sides: Sides, points: Points, chains: int, rng: Generato
         gains.append(gain)
         bounds.append(bound)
         violated += gain > bound
-    sides.at_most("two neighbours never do worse", "0", 0.0, "gain of random chains", gains, units=8)
+    sides.at_most(
+        "two neighbours never do worse", "0", 0.0, "gain of random chains", gains, units=8
+    )
     sides.at_most(
         "the gain is at most √(I/2)",
         f"gain of {chains} random chains and the printed ones",
@@ -467,29 +470,26 @@ def _counts(book: Book, sides: Sides) -> None:
         ],
     )
 
-    def name(case: Case) -> str:
-        return case.row.condition.partition(";")[0]
-
     tab, stat = "bert_tab_params", "bert_stat_shares"
     base, large = counts.BERT
-    book.fill(tab, "total parameters", lambda case: totals[name(case)])
-    book.fill(tab, "block parameters", lambda case: blocks[name(case)])
+    book.fill(tab, "total parameters", lambda case: totals[case.first])
+    book.fill(tab, "block parameters", lambda case: blocks[case.first])
     book.fill(
         tab,
         "embedding parameters (words positions types norm)",
-        lambda case: embeddings[name(case)],
+        lambda case: embeddings[case.first],
     )
     book.one(tab, "total parameters large over base", totals[large] / totals[base])
     book.one(tab, "block parameters large over base", blocks[large] / blocks[base])
     book.fill(
         tab,
         "quadratic share at 512",
-        lambda case: counts.quadratic_share(512, counts.BERT[name(case)].width),
+        lambda case: counts.quadratic_share(512, counts.BERT[case.first].width),
     )
     deviation = book.case(tab, "relative deviation from the published 340 million")
     book.put(deviation, totals[large] / (deviation.number("published") * 1e6) - 1)
-    book.fill(stat, "embedding share", lambda case: embeddings[name(case)] / totals[name(case)])
-    book.fill(stat, "block share", lambda case: blocks[name(case)] / totals[name(case)])
+    book.fill(stat, "embedding share", lambda case: embeddings[case.first] / totals[case.first])
+    book.fill(stat, "block share", lambda case: blocks[case.first] / totals[case.first])
     ratio = embeddings[base] / totals[base] / (embeddings[large] / totals[large])
     book.one(stat, "embedding share base over large", ratio)
     book.one(stat, "headroom of embedding factorisation base over large", ratio)

@@ -11,7 +11,7 @@ Floats = npt.NDArray[np.float64]
 def random_chain(states: int, concentration: float, seed: int) -> Floats:
     """Transition matrix with Dirichlet rows, shape (states, states), from NumPy's PCG64."""
     rng = np.random.default_rng(seed)
-    return rng.dirichlet(concentration * np.ones(states), size=states)
+    return np.asarray(rng.dirichlet(concentration * np.ones(states), size=states))
 
 
 def stationary(chain: Floats) -> Floats:
@@ -20,7 +20,7 @@ def stationary(chain: Floats) -> Floats:
     system = np.vstack([chain.T - np.eye(states), np.ones(states)])
     right = np.zeros(states + 1)
     right[-1] = 1.0
-    return np.linalg.lstsq(system, right, rcond=None)[0]
+    return np.asarray(np.linalg.lstsq(system, right, rcond=None)[0])
 
 
 def power_stationary(chain: Floats, squarings: int = 12) -> Floats:
@@ -29,7 +29,7 @@ def power_stationary(chain: Floats, squarings: int = 12) -> Floats:
     for _ in range(squarings):
         power = power @ power
         power /= power.sum(axis=1, keepdims=True)
-    return power[0]
+    return np.asarray(power[0])
 
 
 def total_variation(one: Floats, other: Floats) -> Floats:

@@ -11,7 +11,14 @@ from matplotlib.axes import Axes
 
 from remeasure.draw.chart import Floats, numbers
 from remeasure.draw.style import DASHES, MARKERS, LineLabel, Theme, interval_band
+from remeasure.model import Model
 from remeasure.store.frames import read_frame
+
+
+class FigureStep(Model):
+    """Which figure is drawn: the id of its output."""
+
+    figure: str
 
 
 def points(path: Path, figure: str) -> pl.DataFrame:
@@ -57,9 +64,7 @@ def curve(
     own = of(data, series)
     x, y = numbers(own, "x"), numbers(own, "value")
     if "low" in own.columns and own["low"].null_count() == 0:
-        interval_band(
-            ax, x, numbers(own, "low"), numbers(own, "high"), colour=theme.colour(index)
-        )
+        interval_band(ax, x, numbers(own, "low"), numbers(own, "high"), colour=theme.colour(index))
     ax.plot(
         x,
         y,
@@ -71,12 +76,25 @@ def curve(
     return LineLabel(series if label is None else label, float(x[-1]), float(y[-1]), index)
 
 
-def bars(
-    ax: Axes, theme: Theme, labels: Sequence[str], values: Floats, *, index: int = 0
-) -> None:
+def bars(ax: Axes, theme: Theme, labels: Sequence[str], values: Floats, *, index: int = 0) -> None:
     """Horizontal bars from top to bottom, one a label."""
     places = np.arange(len(labels))
     ax.barh(places, values, color=theme.colour(index), height=0.62)
+    ax.set_yticks(places, labels)
+    ax.invert_yaxis()
+    ax.grid(visible=False, axis="y")
+    ax.grid(visible=True, axis="x")
+
+
+def stacked(ax: Axes, theme: Theme, data: pl.DataFrame) -> None:
+    """Horizontal bars of series on top of each other, one a label from top to bottom."""
+    labels = data["label"].unique(maintain_order=True).to_list()
+    places = np.arange(len(labels))
+    start = np.zeros(len(labels))
+    for index, name in enumerate(names(data)):
+        values = numbers(of(data, name), "value")
+        ax.barh(places, values, left=start, color=theme.colour(index), height=0.62, label=name)
+        start = start + values
     ax.set_yticks(places, labels)
     ax.invert_yaxis()
     ax.grid(visible=False, axis="y")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -9,7 +10,11 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from remeasure.draw.chart import Chart, numbers, save_chart
+from remeasure.draw.chart import (
+    Chart,
+    numbers,
+    save_chart,
+)
 from remeasure.draw.style import (
     SMALL,
     Theme,
@@ -22,7 +27,14 @@ from remeasure.draw.style import (
     thousands,
 )
 from remeasure.report.numbers import rounded
-from remeasure.studies.identities.chart_parts import curve, names, of, points, value_at
+from remeasure.studies.identities.chart_parts import (
+    FigureStep,
+    curve,
+    names,
+    of,
+    points,
+    value_at,
+)
 from remeasure.studies.identities.claims import Book
 
 PATH = "transformers_tab_path_length"
@@ -31,110 +43,10 @@ SINGLE = "transformers_stat_single_draw"
 SHARE = "transformers_tab_quadratic_share"
 
 
-def transformers_tab_path_length(
-    *,
-    series: Path,
-    light_svg: Path,
-    light_png: Path,
-    dark_svg: Path,
-    dark_png: Path,
-    csv: Path,
-    alt: Path,
-    origin: str,
-) -> None:
-    """Layers that relate two ends, against the length.
-
-    Parameters
-    ----------
-    series
-        Parquet, as ``results.POINTS``.
-    light_svg, light_png, dark_svg, dark_png, csv, alt, origin
-        Outputs and the origin of the results, as in ``draw.save.save_figure``.
-
-    Raises
-    ------
-    DataError
-        When the result is missing or cannot be read.
-    """
-    save_chart(
-        path_length(points(series, PATH)),
-        light_svg,
-        light_png,
-        dark_svg,
-        dark_png,
-        csv,
-        alt,
-        origin,
-    )
-
-
-def transformers_tab_entropy(
-    *,
-    series: Path,
-    light_svg: Path,
-    light_png: Path,
-    dark_svg: Path,
-    dark_png: Path,
-    csv: Path,
-    alt: Path,
-    origin: str,
-) -> None:
-    """Entropy of attention against width; parameters as in ``transformers_tab_path_length``."""
-    save_chart(
-        entropy(points(series, ENTROPY)), light_svg, light_png, dark_svg, dark_png, csv, alt, origin
-    )
-
-
-def transformers_stat_single_draw(
-    *,
-    series: Path,
-    light_svg: Path,
-    light_png: Path,
-    dark_svg: Path,
-    dark_png: Path,
-    csv: Path,
-    alt: Path,
-    origin: str,
-) -> None:
-    """Entropies of single draws by width; parameters as in ``transformers_tab_path_length``."""
-    save_chart(
-        single_draws(points(series, SINGLE)),
-        light_svg,
-        light_png,
-        dark_svg,
-        dark_png,
-        csv,
-        alt,
-        origin,
-    )
-
-
-def transformers_tab_quadratic_share(
-    *,
-    series: Path,
-    light_svg: Path,
-    light_png: Path,
-    dark_svg: Path,
-    dark_png: Path,
-    csv: Path,
-    alt: Path,
-    origin: str,
-) -> None:
-    """Quadratic share against length; parameters as in ``transformers_tab_path_length``."""
-    save_chart(
-        share(points(series, SHARE)), light_svg, light_png, dark_svg, dark_png, csv, alt, origin
-    )
-
-
-# --- charts ---------------------------------------------------------------------------------
-
-
 def path_length(data: pl.DataFrame) -> Chart:
     """Layers or steps against length, both axes logarithmic."""
     last = float(numbers(data, "x").max())
-    said = "; ".join(
-        f"{name} {rounded(value_at(data, name, last), 5)}" for name in names(data)
-    )
+    said = "; ".join(f"{name} {rounded(value_at(data, name, last), 5)}" for name in names(data))
     return Chart(
         draw=partial(_draw_lines, data=data, y="layers or steps to relate both ends", x="length"),
         data=data,
@@ -180,7 +92,7 @@ def _draw_entropy(figure: Figure, theme: Theme, *, data: pl.DataFrame) -> None:
         curve(ax, theme, data, "scaled", 1, label="scaled\nby √d"),
     ]
     guide(ax, theme, y=float(of(data, "ceiling log 16")["value"][0]))
-    rows = [case for case in Book("transformers").cases(ENTROPY, "unscaled attention entropy")]
+    rows = Book("transformers").cases(ENTROPY, "unscaled attention entropy")
     published(ax, [case.number("d") for case in rows], [case.printed for case in rows], theme)
     label_axes(ax, x="width of queries and keys", y="mean entropy", y_unit="nats")
     ax.set_ylim(0.04, 4.0)
@@ -259,8 +171,7 @@ def _draw_share(figure: Figure, theme: Theme, *, data: pl.DataFrame) -> None:
     ax = figure.add_subplot()
     scaled = data.with_columns(pl.col("value") * 100)
     labels = [
-        curve(ax, theme, scaled, name, index, marks=False)
-        for index, name in enumerate(names(data))
+        curve(ax, theme, scaled, name, index, marks=False) for index, name in enumerate(names(data))
     ]
     cases = Book("transformers").cases(SHARE, "quadratic share n/(2d+n)")
     published(
@@ -273,3 +184,41 @@ def _draw_share(figure: Figure, theme: Theme, *, data: pl.DataFrame) -> None:
     thousands(ax.yaxis)
     ax.legend(loc="upper left")
     direct_labels(ax, labels, theme)
+
+
+def draw(
+    *,
+    series: Path,
+    light_svg: Path,
+    light_png: Path,
+    dark_svg: Path,
+    dark_png: Path,
+    csv: Path,
+    alt: Path,
+    settings: FigureStep,
+    origin: str,
+) -> None:
+    """Draw one figure of the article.
+
+    Parameters
+    ----------
+    series
+        Parquet, as ``results.POINTS``.
+    light_svg, light_png, dark_svg, dark_png, csv, alt, origin
+        Outputs and the origin of the results, as in ``draw.save.save_figure``.
+
+    Raises
+    ------
+    DataError
+        When the result is missing or cannot be read.
+    """
+    chart = CHARTS[settings.figure](points(series, settings.figure))
+    save_chart(chart, light_svg, light_png, dark_svg, dark_png, csv, alt, origin)
+
+
+CHARTS: dict[str, Callable[[pl.DataFrame], Chart]] = {
+    "transformers_tab_path_length": path_length,
+    "transformers_tab_entropy": entropy,
+    "transformers_stat_single_draw": single_draws,
+    "transformers_tab_quadratic_share": share,
+}

@@ -63,6 +63,11 @@ class Case:
         return int(number)
 
     @property
+    def first(self) -> str:
+        """The condition up to its first semicolon, as the name of a model."""
+        return self.row.condition.partition(";")[0]
+
+    @property
     def printed(self) -> float:
         """The printed number; DataError where the row prints words."""
         if self.row.number is None:

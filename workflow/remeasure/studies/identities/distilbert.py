@@ -22,7 +22,7 @@ from remeasure.studies.identities.chains import (
     random_chain,
     stationary,
 )
-from remeasure.studies.identities.claims import Book, Case
+from remeasure.studies.identities.claims import Book
 from remeasure.studies.identities.estimation import SMOOTHING, law_of_loss
 from remeasure.studies.identities.results import Points, write_results
 from remeasure.studies.identities.settings import DistilbertSettings
@@ -338,7 +338,10 @@ def soft_student(chain: Floats, law: Floats, size: int) -> float:
     """
     even = divergence(chain, np.full(law.size, 1 / law.size))
     return float(
-        sum(law[state] * even[state] * unseen(chain, law, (state,), size) for state in range(law.size))
+        sum(
+            law[state] * even[state] * unseen(chain, law, (state,), size)
+            for state in range(law.size)
+        )
     )
 
 
@@ -403,7 +406,12 @@ def _students(
             "0 wrong of the paths that saw every state",
             [0],
             "paths with a loss among them",
-            [sum(int((students.soft[size][students.seen[size] == 1] != 0).sum()) for size in SIZES)],
+            [
+                sum(
+                    int((students.soft[size][students.seen[size] == 1] != 0).sum())
+                    for size in SIZES
+                )
+            ],
         )
         for size in SIZES:
             low, high = _range(students.hard[size], options)
@@ -424,9 +432,7 @@ def _range(values: Floats, options: DistilbertSettings) -> tuple[float, float]:
     return max(0.0, float(values.mean()) - error), float(values.mean()) + error
 
 
-def _put_students(
-    book: Book, found: dict[int, Students], options: DistilbertSettings
-) -> None:
+def _put_students(book: Book, found: dict[int, Students], options: DistilbertSettings) -> None:
     coverage = WHOLE if options.trials == TRIALS else f"{options.trials} of {TRIALS} trials"
     names = {
         "excess loss of the hard-label student": "hard",
@@ -515,9 +521,7 @@ def _coupons(book: Book, sides: Sides) -> None:
     )
     hard = book.case(SAMPLES, "excess loss of the hard-label student", "K=10; N=1000; up to seed")
     soft = book.case(SAMPLES, "excess loss of the soft-label student", "K=10; N=100; reproduced")
-    book.one(
-        COUPON, "data ratio quoted in the introduction", hard.whole("N") / soft.whole("N")
-    )
+    book.one(COUPON, "data ratio quoted in the introduction", hard.whole("N") / soft.whole("N"))
 
 
 def measure_distilbert(

@@ -25,6 +25,24 @@ FIGURES = (
     "transformers_tab_entropy",
     "transformers_stat_single_draw",
     "transformers_tab_quadratic_share",
+    "bert_tab_chains",
+    "bert_tab_cmi_bound",
+    "gpt_tab_drift",
+    "gpt_tab_temperature",
+    "t5_tab_cost_limit",
+    "t5_tab_buckets",
+    "bart_tab_bits",
+    "bart_tab_reconstruction",
+    "xlnet_tab_pairs",
+    "xlnet_tab_two_stream",
+    "roberta_tab_static",
+    "roberta_tab_scaling",
+    "distilbert_tab_tau",
+    "distilbert_tab_samples",
+    "albert_tab_decoupled",
+    "albert_tab_iterated",
+    "vit_tab_cost",
+    "vit_tab_corner",
 )
 
 #: The table of each article's identities, by output.
@@ -36,6 +54,6 @@ def article_of(output: str) -> str:
     return output.partition("_")[0]
 
 
-def module_of(figure: str) -> str:
-    """Module of the step that draws a figure."""
-    return f"chart_{article_of(figure)}"
+def step_of(figure: str) -> str:
+    """The step that draws a figure, as plans and rules name it."""
+    return f"chart_{article_of(figure)}:draw[{figure}]"

@@ -58,9 +58,7 @@ def row_losses(row: Floats, counts: np.ndarray) -> Floats:
     return np.asarray(row @ np.log(row) - np.log(estimate) @ row)
 
 
-def simulated_losses(
-    chain: Floats, law: Floats, size: int, trials: int, rng: Generator
-) -> Floats:
+def simulated_losses(chain: Floats, law: Floats, size: int, trials: int, rng: Generator) -> Floats:
     """The loss of each of ``trials`` samples of N pi_a transitions a row, shape (trials,)."""
     found = np.zeros(trials)
     for share, row, count in zip(law, chain, visits(law, size), strict=True):

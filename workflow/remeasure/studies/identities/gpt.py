@@ -145,8 +145,7 @@ def _prefix(book: Book, sides: Sides, points: Points, draws: int, rng: Generator
             - [self_attention(x[: i + 1], weights, causal=True)[-1] for i in range(n)]
         )
         plain = np.abs(
-            self_attention(x, weights)
-            - [self_attention(x[: i + 1], weights)[-1] for i in range(n)]
+            self_attention(x, weights) - [self_attention(x[: i + 1], weights)[-1] for i in range(n)]
         ).max(axis=1)
         causal.append(float(masked.max()))
         unmasked.append(float(plain.max()))
@@ -344,10 +343,7 @@ def _drift(book: Book, sides: Sides, points: Points) -> None:
         "powers of the learned matrix",
         np.array(
             [
-                [
-                    total_variation(law @ np.linalg.matrix_power(each, t), law)
-                    for t in range(1, 17)
-                ]
+                [total_variation(law @ np.linalg.matrix_power(each, t), law) for t in range(1, 17)]
                 for each in learned.values()
             ]
         ),
@@ -377,7 +373,10 @@ def _drift(book: Book, sides: Sides, points: Points) -> None:
 
 
 def _put_drift(
-    book: Book, drifts: dict[float, Floats], limits: dict[float, float], one_step: dict[float, float]
+    book: Book,
+    drifts: dict[float, Floats],
+    limits: dict[float, float],
+    one_step: dict[float, float],
 ) -> None:
     for case in book.cases(DRIFT):
         delta = case.number("delta")
@@ -512,16 +511,13 @@ def _counts(book: Book, sides: Sides, points: Points) -> None:
         [counts.size(counts.gpt2_shapes(model)) for model in counts.GPT2.values()],
     )
 
-    def name(case: Case) -> str:
-        return case.row.condition.partition(";")[0]
-
-    book.fill(tab, "total parameters", lambda case: totals[name(case)])
-    book.fill(tab, "embedding share", lambda case: embeddings[name(case)] / totals[name(case)])
-    book.fill(tab, "block share", lambda case: blocks[name(case)] / totals[name(case)])
+    book.fill(tab, "total parameters", lambda case: totals[case.first])
+    book.fill(tab, "embedding share", lambda case: embeddings[case.first] / totals[case.first])
+    book.fill(tab, "block share", lambda case: blocks[case.first] / totals[case.first])
     book.fill(
         tab,
         "quadratic share at 1024",
-        lambda case: counts.quadratic_share(1024, counts.GPT2[name(case)].width),
+        lambda case: counts.quadratic_share(1024, counts.GPT2[case.first].width),
     )
     for each, total in totals.items():
         points.add(tab, "blocks", blocks[each] / total, label=each)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from remeasure.config import Config
-from remeasure.studies.identities.drawn import ARTICLES, FIGURES, TABLES, module_of
+from remeasure.studies.identities.drawn import ARTICLES, FIGURES, TABLES, step_of
 from remeasure.studies.identities.outputs import TITLES
 from remeasure.studies.identities.settings import Settings
 
@@ -22,7 +22,7 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
             f"{article}:measure_{article}": {article: chosen[article]} if article in chosen else {}
             for article in ARTICLES
         },
-        **{f"{module_of(figure)}:{figure}": {} for figure in FIGURES},
+        **{step_of(figure): {"figure": figure} for figure in FIGURES},
         **{
             f"tables:show_checks[{article}]": {"title": TITLES[article]}
             for article in TABLES.values()

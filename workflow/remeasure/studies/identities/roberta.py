@@ -257,8 +257,8 @@ def _put_expected(book: Book, found: dict[int, Scaling]) -> None:
             high=value + error,
             note=(
                 f"exact expectation, and 95% range of averages over {LONG_TRIALS:,} trials; the"
-                f" given average lies {1.96 * abs(case.printed - value) / error:.1f} standard errors"
-                " from it"
+                f" given average lies {1.96 * abs(case.printed - value) / error:.1f} standard"
+                " errors from it"
             ),
         )
 
@@ -290,7 +290,11 @@ def _put_lost(book: Book, found: dict[int, Scaling], options: RobertaSettings) -
             ),
         )
 
-    every = {"smallest": eight.min(axis=1), "largest": eight.max(axis=1), "mean": eight.mean(axis=1)}
+    every = {
+        "smallest": eight.min(axis=1),
+        "largest": eight.max(axis=1),
+        "mean": eight.mean(axis=1),
+    }
     for case in book.cases(SCALING):
         first = case.row.quantity.split()[0]
         if first in every and case.has("eight points"):
@@ -345,7 +349,12 @@ def _floor(book: Book, sides: Sides, points: Points) -> None:
     book.one(FLOOR, "N at which estimation is 1 % of the entropy", whole)
     for power in range(4, 25):
         size = 10 ** (power / 4)
-        points.add(FLOOR, "share", law_of_loss(states, size) / (entropy + law_of_loss(states, size)), x=size)
+        points.add(
+            FLOOR,
+            "share",
+            law_of_loss(states, size) / (entropy + law_of_loss(states, size)),
+            x=size,
+        )
 
 
 # --- recipe ---------------------------------------------------------------------------------

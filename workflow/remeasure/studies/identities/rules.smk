@@ -61,9 +61,7 @@ for figure in IDENTITIES_DRAWN.FIGURES:
             runtime=5,
         params:
             files=PLAN.files,
-            call=PLAN.call(
-                f"studies.identities.{IDENTITIES_DRAWN.module_of(figure)}:{figure}"
-            ),
+            call=PLAN.call(f"studies.identities.{IDENTITIES_DRAWN.step_of(figure)}"),
             caption=PLAN.caption("identities", figure),
         shell:
             PLAN.shell
@@ -98,8 +96,7 @@ for table, article in IDENTITIES_DRAWN.TABLES.items():
 
 
 MEASUREMENTS["identities"] = [
-    f"{IDENTITIES_RESULTS}/measurements/{article}.parquet"
-    for article in IDENTITIES_DRAWN.ARTICLES
+    f"{IDENTITIES_RESULTS}/measurements/{article}.parquet" for article in IDENTITIES_DRAWN.ARTICLES
 ]
 ARTEFACTS["identities"] = expand(
     f"{IDENTITIES_RESULTS}/{{article}}{{part}}.parquet",

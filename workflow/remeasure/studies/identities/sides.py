@@ -200,5 +200,7 @@ class Sides:
             Where the residual is below ``at_least``.
         """
         if not (math.isfinite(value) and value >= at_least):
-            _refuse(identity, broken, "the identity", f"{value:.3g}, at least {at_least:g} expected")
+            _refuse(
+                identity, broken, "the identity", f"{value:.3g}, at least {at_least:g} expected"
+            )
         self.checks.append(Check(identity, broken, "must fail", 1, value, at_least, "control"))

@@ -155,9 +155,7 @@ def bucket_in_integers(distance: int, buckets: int) -> int:
     half = buckets // 2
     if distance < half:
         return distance
-    above = (
-        j for j in range(half) if distance**half >= half**half * (FARTHEST // half) ** j
-    )
+    above = (j for j in range(half) if distance**half >= half**half * (FARTHEST // half) ** j)
     return half + max(above)
 
 
@@ -214,7 +212,7 @@ def corrupt(n: int, corrupted: int, span: int) -> tuple[int, int, int]:
     gap = n // spans
     source: list[str] = []
     target: list[str] = []
-    for index in range(spans):
+    for _ in range(spans):
         source += ["sentinel", *["kept"] * (gap - span)]
         target += ["sentinel", *["lost"] * span]
     source += ["kept"] * (n - spans * gap)
@@ -324,11 +322,8 @@ def _put_blocks(
     totals: dict[str, int],
     whole: dict[str, int],
 ) -> None:
-    def name(case: Case) -> str:
-        return case.row.condition.partition(";")[0]
-
     def model(case: Case) -> counts.Size:
-        return counts.T5[name(case)]
+        return counts.T5[case.first]
 
     def attention(case: Case) -> int:
         return 4 * model(case).heads * model(case).head * model(case).width
@@ -339,8 +334,8 @@ def _put_blocks(
     def squared(case: Case) -> int:
         return model(case).width ** 2
 
-    book.fill(BLOCK, "encoder block multiplier", lambda case: float(encoder[name(case)]))
-    book.fill(BLOCK, "understatement by 12 d^2", lambda case: float(encoder[name(case)] / 12))
+    book.fill(BLOCK, "encoder block multiplier", lambda case: float(encoder[case.first]))
+    book.fill(BLOCK, "understatement by 12 d^2", lambda case: float(encoder[case.first] / 12))
     book.fill(
         BLOCK,
         "attention inner width over d",
@@ -364,17 +359,19 @@ def _put_blocks(
     book.fill(BLOCK, "attention multiplier", lambda case: attention(case) / squared(case))
     book.fill(BLOCK, "feed-forward multiplier", lambda case: feed_forward(case) / squared(case))
     book.fill(
-        RATIO, "decoder over encoder block", lambda case: float(decoder[name(case)] / encoder[name(case)])
+        RATIO,
+        "decoder over encoder block",
+        lambda case: float(decoder[case.first] / encoder[case.first]),
     )
-    book.fill(RATIO, "decoder block multiplier", lambda case: float(decoder[name(case)]))
+    book.fill(RATIO, "decoder block multiplier", lambda case: float(decoder[case.first]))
     book.fill(
-        TOTALS, "total parameters (blocks plus one 32128 embedding)", lambda case: totals[name(case)]
+        TOTALS,
+        "total parameters (blocks plus one 32128 embedding)",
+        lambda case: totals[case.first],
     )
-    book.fill(
-        TOTALS, "total with norms and the two bias tables", lambda case: whole[name(case)]
-    )
+    book.fill(TOTALS, "total with norms and the two bias tables", lambda case: whole[case.first])
     cases = book.cases(TOTALS, "relative deviation from the published total")
-    deviations = [totals[name(case)] / (case.number("published") * 1e6) - 1 for case in cases]
+    deviations = [totals[case.first] / (case.number("published") * 1e6) - 1 for case in cases]
     for case, deviation in zip(cases, deviations, strict=True):
         book.put(case, deviation)
     book.one(

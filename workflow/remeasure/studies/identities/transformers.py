@@ -220,11 +220,11 @@ def _same_as_torch(sides: Sides, rng: Generator) -> None:
     import torch
 
     x, weights = rng.standard_normal((TOKENS, WIDTH)), Weights.draw(WIDTH, rng)
-    projected = (
+    query, key, value = (
         torch.from_numpy(x @ each)[None, None]
         for each in (weights.query, weights.key, weights.value)
     )
-    theirs = torch.nn.functional.scaled_dot_product_attention(*projected)[0, 0]
+    theirs = torch.nn.functional.scaled_dot_product_attention(query, key, value)[0, 0]
     sides.close(
         "attention as written in the article",
         "softmax(QKᵀ/√d)·V in NumPy",
@@ -369,8 +369,11 @@ def _entropy(book: Book, sides: Sides, points: Points, sequences: int) -> None:
     coverage = (
         WHOLE if sequences == SEQUENCES else f"{sequences:,} of {SEQUENCES:,} sequences a width"
     )
-    raw, scaled, errors = {}, {}, {}
-    variances, variance_errors = [], []
+    raw: dict[int, float] = {}
+    scaled: dict[int, float] = {}
+    errors: dict[tuple[str, int], float] = {}
+    variances: list[float] = []
+    variance_errors: list[float] = []
     for width in WIDTHS:
         logits = scores(width, sequences, SEED)
         for name, kept, values in (
@@ -518,7 +521,7 @@ def two_key_entropy(width: float) -> float:
     def weighted(gap: float) -> float:
         p = 1 / (1 + math.exp(-gap))
         q = 1 - p
-        own = -(p * math.log(p) + q * math.log1p(-p)) if 0 < q else 0.0
+        own = -(p * math.log(p) + q * math.log1p(-p)) if q > 0 else 0.0
         return own * math.exp(-(gap**2) / (4 * width)) / math.sqrt(4 * math.pi * width)
 
     return 2 * float(quad(weighted, 0, 40, epsabs=1e-14, epsrel=1e-13)[0])
@@ -567,16 +570,16 @@ def _singles(book: Book, points: Points, draws: int) -> None:
     points.add(SINGLE, "rank 512 below 2048", below(512, 2048))
     for case in book.cases(SINGLE):
         quantity = case.row.quantity
-        low, high = None, None
+        ends: tuple[float | None, float | None] = (None, None)
         if quantity == "adjacent width pairs that some pair of seeds inverts":
-            value: float = sum(
-                bool(found[:, i].min() < found[:, i + 1].max()) for i in range(len(WIDTHS) - 1)
+            value = float(
+                sum(bool(found[:, i].min() < found[:, i + 1].max()) for i in range(len(WIDTHS) - 1))
             )
         elif quantity.startswith("mean"):
             values = found[:, column[case.whole("d")]]
             value = float(values.mean())
             error = float(values.std(ddof=1)) / math.sqrt(draws)
-            low, high = value - Z95 * error, value + Z95 * error
+            ends = (value - Z95 * error, value + Z95 * error)
         elif quantity.startswith("standard deviation"):
             values = found[:, column[case.whole("d")]]
             value = float(values.std(ddof=1))
@@ -588,8 +591,8 @@ def _singles(book: Book, points: Points, draws: int) -> None:
         book.put(
             case,
             value,
-            low=low,
-            high=high,
+            low=ends[0],
+            high=ends[1],
             n=draws,
             coverage=coverage,
             note="the printed draws, repeated",
@@ -656,10 +659,10 @@ def _counts(book: Book, sides: Sides, points: Points) -> None:
     book.one(tab, "block stack with biases and norms", layers * counts.encoder_block(d))
     book.one(tab, "block stack without biases and norms", layers * matrices[1])
     for case in book.cases(tab, "total parameters"):
-        book.put(case, totals[case.row.condition.partition(";")[0]], note="every tensor counted")
+        book.put(case, totals[case.first], note="every tensor counted")
     for case in book.cases(tab):
         if case.has("relative deviation"):
-            total = totals[case.row.condition.partition(";")[0]]
+            total = totals[case.first]
             book.put(case, total / (case.number("published") * 1e6) - 1)
     for name, total in totals.items():
         points.add("transformers_tab_totals", name, total, label=name)

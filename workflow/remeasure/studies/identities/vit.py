@@ -73,10 +73,7 @@ def _tokens(book: Book, sides: Sides, points: Points) -> None:
         "16",
         [16] * 3,
         "entries of both score matrices without a class token",
-        [
-            tokens(SIDE, p // 2, extra=0) ** 2 // tokens(SIDE, p, extra=0) ** 2
-            for p in (32, 16, 8)
-        ],
+        [tokens(SIDE, p // 2, extra=0) ** 2 // tokens(SIDE, p, extra=0) ** 2 for p in (32, 16, 8)],
     )
     book.fill(TOKENS, "tokens", lambda case: tokens(case.whole("S"), case.whole("P")))
 
@@ -106,9 +103,7 @@ def _tokens(book: Book, sides: Sides, points: Points) -> None:
             for patch in PATCHES
         ],
     )
-    book.fill(
-        COST, "attention multiply-accumulates per layer", lambda case: macs(case.whole("P"))
-    )
+    book.fill(COST, "attention multiply-accumulates per layer", lambda case: macs(case.whole("P")))
     book.fill(
         COST, "attention cost ratio", lambda case: macs(case.whole("to")) / macs(case.whole("P"))
     )
@@ -155,9 +150,7 @@ def _convolution(book: Book, sides: Sides, draws: int, rng: Generator) -> None:
         table = rng.standard_normal((length, width)) / math.sqrt(length)
         ours = embed(image, table, patch)
         worst.append(float(np.abs(ours - convolve(image, table, patch)).max()))
-        bounds.append(
-            2 * gamma(length) * float(embed(np.abs(image), np.abs(table), patch).max())
-        )
+        bounds.append(2 * gamma(length) * float(embed(np.abs(image), np.abs(table), patch).max()))
         broken.append(float(np.abs(ours - convolve(image, table, patch, swapped=True)).max()))
     residual, bound = max(worst), min(bounds)
     sides.close(
@@ -249,7 +242,7 @@ def read_out(x: Floats, layers: list[Weights]) -> Floats:
     """Class token, the first row, after residual attention layers, shape (d,)."""
     for weights in layers:
         x = x + self_attention(x, weights)
-    return x[0]
+    return np.asarray(x[0])
 
 
 def shuffled(x: Floats, order: npt.NDArray[np.int64]) -> Floats:
@@ -403,16 +396,15 @@ def _counts(book: Book, sides: Sides, points: Points) -> None:
         ],
     )
 
-    def of(case: Case) -> str:
-        return case.row.condition.partition(";")[0]
-
-    book.fill(PARAMS, "total parameters without head", lambda case: bare[of(case)])
-    book.fill(PARAMS, "total parameters with a 1000-class head", lambda case: headed[of(case)])
-    book.fill(PARAMS, "block share", lambda case: blocks[of(case)] / bare[of(case)])
-    book.fill(PARAMS, "share outside the blocks", lambda case: 1 - blocks[of(case)] / bare[of(case)])
+    book.fill(PARAMS, "total parameters without head", lambda case: bare[case.first])
+    book.fill(PARAMS, "total parameters with a 1000-class head", lambda case: headed[case.first])
+    book.fill(PARAMS, "block share", lambda case: blocks[case.first] / bare[case.first])
+    book.fill(
+        PARAMS, "share outside the blocks", lambda case: 1 - blocks[case.first] / bare[case.first]
+    )
     off = []
     for case in book.cases(PARAMS, "relative deviation from the published total"):
-        deviation = bare[of(case)] / (case.number("published") * 1e6) - 1
+        deviation = bare[case.first] / (case.number("published") * 1e6) - 1
         book.put(case, deviation)
         off.append(abs(deviation))
     book.one(PARAMS, "largest deviation of the three totals", max(off))

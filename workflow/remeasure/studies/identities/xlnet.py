@@ -94,7 +94,9 @@ def _orders(book: Book, sides: Sides) -> None:
         0.0,
         units=bound / EPS,
     )
-    case = book.case("xlnet_stat_order", "worst relative error of the joint over factorisation orders")
+    case = book.case(
+        "xlnet_stat_order", "worst relative error of the joint over factorisation orders"
+    )
     put_residual(book, case, worst, bound, "chain and sequences are not printed")
     bits = math.lgamma(TOKENS + 1) / math.log(2)
     sides.close(
@@ -170,9 +172,7 @@ def _positions(book: Book, sides: Sides, points: Points, rng: Generator) -> None
     bound = 32 * EPS
     sides.close("equal laws lose nothing", "0", 0.0, "excess", excess(alike), units=bound / EPS)
     case = book.case("xlnet_stat_iid", "excess for an i.i.d. chain")
-    put_residual(
-        book, case, excess(alike), bound, "the chain is not printed", signed=True
-    )
+    put_residual(book, case, excess(alike), bound, "the chain is not printed", signed=True)
 
 
 # --- two streams ----------------------------------------------------------------------------
@@ -403,9 +403,7 @@ def _partial(book: Book, sides: Sides, points: Points) -> None:
         PARTIAL, "mean context", lambda case: float(mean_context(case.whole("n"), parts(case)))
     )
     book.fill(PARTIAL, "predictions n/K", lambda case: case.whole("n") / parts(case))
-    book.fill(
-        PARTIAL, "smallest context", lambda case: case.whole("n") * (1 - 1 / parts(case))
-    )
+    book.fill(PARTIAL, "smallest context", lambda case: case.whole("n") * (1 - 1 / parts(case)))
     book.fill(PARTIAL, "premium", parts)
     bert = book.case(PARTIAL, "BERT context")
     seen = bert.whole("n") * (1 - bert.number("p"))
