@@ -425,8 +425,8 @@ def _iterated(book: Book, sides: Sides, points: Points, seeds: int) -> None:
 
 def _lost(values: Floats) -> str:
     return (
-        "underdetermined: construction and seed are not printed; possible under the inferred one"
-        f" are {values.min():.4g} to {values.max():.4g}: median and 95% range of"
+        "underdetermined: construction and seed are not printed; under the inferred one"
+        f" possible are {values.min():.4g} to {values.max():.4g}: median and 95% range of"
         f" {values.size} draws of widths {', '.join(map(str, TRIED))}"
     )
 

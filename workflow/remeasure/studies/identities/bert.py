@@ -446,7 +446,7 @@ def _plugin(book: Book, sides: Sides, steps: int) -> None:
         coverage=coverage,
         note=f"the printed path, repeated; {worst[1]}",
     )
-    book.one(PLUGIN, "simulated steps", PLUGIN_STEPS if steps == PLUGIN_STEPS else steps)
+    book.put(book.case(PLUGIN, "simulated steps"), steps, coverage=coverage)
 
 
 def _counts(book: Book, sides: Sides) -> None:

@@ -450,7 +450,10 @@ def _put_students(book: Book, found: dict[int, Students], options: DistilbertSet
         low, high = _range(values, options)
         note = f"mean of {values.size:,} paths, and 95% range of averages over {options.trials}"
         if not case.has("T seed 25;") and not case.has("T seed 30; 200"):
-            note = f"underdetermined: chain, trials and seed are not printed; {note}"
+            note = (
+                f"underdetermined: chain, trials and seed are not printed; possible are"
+                f" {low:.4f} to {high:.4f} on the chain of seed 30; {note}"
+            )
         book.put(
             case,
             float(values.mean()),

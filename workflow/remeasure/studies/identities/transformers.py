@@ -202,12 +202,13 @@ def _equivariance(book: Book, sides: Sides, draws: int, rng: Generator) -> None:
     case = book.case(stat, "positive control: worst residual with positions added")
     batch = min(BATCH, draws)
     batches = controls[: draws // batch * batch].reshape(-1, batch).max(axis=1)
+    value = float(controls[:batch].max())
     low, high = np.quantile(batches, [0.025, 0.975])
     book.put(
         case,
-        float(controls[:batch].max()),
-        low=float(low),
-        high=float(high),
+        value,
+        low=min(value, float(low)),
+        high=max(value, float(high)),
         n=batch,
         note=(
             f"seeds 0 to {batch - 1}, with a table of standard normal rows; 95% range of the"
