@@ -19,7 +19,7 @@ from studies.identities.small import checks, measured
 DIFFER = {("roberta_tab_scaling", "expected ratio (20000 trials)")}
 
 ERRATA = read_errata(
-    PUBLISHED._path.with_name("errata.csv"),  # noqa: SLF001
+    PUBLISHED._path.with_name("errata.csv"),
     list(PUBLISHED.rows.values()),
 )
 
@@ -100,9 +100,5 @@ def test_two_sides_are_named_differently_and_hold(article: str) -> None:
 
 
 def test_controls_guard_the_identities_that_a_blind_test_would_pass() -> None:
-    guarded = {
-        article
-        for article in ARTICLES
-        if (checks(article)["unit"] == "control").any()
-    }
+    guarded = {article for article in ARTICLES if (checks(article)["unit"] == "control").any()}
     assert guarded >= {"transformers", "bert", "gpt", "xlnet", "vit"}
