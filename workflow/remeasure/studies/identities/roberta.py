@@ -286,7 +286,8 @@ def _put_lost(book: Book, found: dict[int, Scaling], options: RobertaSettings) -
                 "underdetermined: the seed, the sizes and the other chain are not printed;"
                 f" possible are {values.min():.4f} to {values.max():.4f}: median and 95% range of"
                 f" {len(values)} experiments with chains of 3 and 5 states and four sizes from"
-                f" {SIZES[0]} or {SIZES[1]}"
+                f" {SIZES[0]} or {SIZES[1]}, {100 * (values < case.printed).mean():.1f}% of them"
+                " below the printed value"
             ),
         )
 
