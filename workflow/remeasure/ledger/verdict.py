@@ -13,8 +13,8 @@ from remeasure.ledger.reference import EXACT, Erratum, Reference
 #: Every verdict, in the order in which people read them, with its meaning.
 MEANINGS = {
     "exact": "mathematics, recomputed and equal at the printed precision",
-    "reproduced": "real data: our value rounds to the printed one",
-    "consistent": "real data: the published value lies in our interval",
+    "reproduced": "real data, or a published simulation repeated: rounds to the printed value",
+    "consistent": "real data, or such a simulation: the published value lies in our interval",
     "partial": "real data, but not the whole window, sample or scale of the row",
     "differs": "our value does not agree with the published one",
     "planted": "generated data: the planted truth lies in our interval",

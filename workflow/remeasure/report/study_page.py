@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv as csv_module
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from remeasure.draw.origins import ORIGIN_LABELS
 from remeasure.errors import DataError
 from remeasure.report.ledger_rows import TONES, Row, counted, origins
 from remeasure.report.pages import link, write_page
-from remeasure.studies.base import Output, Study
+from remeasure.studies.base import Group, Output, Study
 
 PACKAGE_FILES = ("templates/study.html",)
 
@@ -51,6 +51,19 @@ class CitedOutput:
 
 
 @dataclass(frozen=True)
+class Opening:
+    """The head of a group of outputs: what it is, and the verdicts of its rows."""
+
+    group: Group
+    rows: tuple[Row, ...]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Rows of each verdict."""
+        return counted(self.rows)
+
+
+@dataclass(frozen=True)
 class Block:
     """One section of the page: an output, or a run of cited ones (``cited``)."""
 
@@ -63,6 +76,7 @@ class Block:
     command: str = ""
     cited: bool = False
     facts: tuple[tuple[CitedOutput, Row], ...] = ()
+    opening: Opening | None = None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -161,7 +175,9 @@ def _blocks(
     by_output: dict[str, list[Row]] = {}
     for row in rows:
         by_output.setdefault(row.output_id, []).append(row)
-    for cited, group in groupby(study.outputs, key=lambda output: output.kind == "cited"):
+    for (_, cited), group in groupby(
+        study.outputs, key=lambda output: (output.group, output.kind == "cited")
+    ):
         outputs = list(group)
         if cited:
             facts = [
@@ -189,6 +205,17 @@ def _blocks(
                 table=tables.get(output.id),
                 command=f"snakemake --cores 1 {study.id}_{output.id}" if drawn else "",
             )
+
+
+def _opened(study: Study, blocks: Sequence[Block]) -> Iterator[Block]:
+    """The same blocks; the first of each group carries the head of its group."""
+    groups = {group.id: group for group in study.groups}
+    for name, members in groupby(blocks, key=lambda block: block.output.group):
+        first, *others = members
+        if name in groups:
+            rows = tuple(row for block in (first, *others) for row in block.rows)
+            first = replace(first, opening=Opening(groups[name], rows))
+        yield from (first, *others)
 
 
 def navigation(*studies: str) -> list[tuple[str, str]]:
@@ -245,7 +272,7 @@ def render_study(
     _check_known(study, [row.output_id for row in own], "rows of the ledger")
     _check_known(study, list(drawn), "figures")
     _check_known(study, list(fragments), "tables")
-    blocks = list(_blocks(study, own, drawn, fragments))
+    blocks = list(_opened(study, list(_blocks(study, own, drawn, fragments))))
     plain = [block for block in blocks if not block.cited]
     write_page(
         page,

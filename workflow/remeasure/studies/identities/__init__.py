@@ -1,0 +1,1 @@
+"""Closed forms and small exact experiments on ten Transformer families."""
