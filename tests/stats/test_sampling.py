@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import kstest
 
 from remeasure.stats.sampling import (
-    common_share,
     effective_size,
+    hash_uniform,
     mean,
+    solve_share,
     total,
     union_probability,
     weighted_mean,
@@ -104,14 +108,29 @@ def test_the_common_share_is_solved_and_recovered() -> None:
     kind = rng.choice(["top", "middle", "low"], p=[0.02, 0.2, 0.78], size=first.size)
     second = np.select([kind == "top", kind == "middle"], [1.0, 0.3], 0.0)
     expected = union_probability(first, second).sum()
-    share = common_share(
-        expected,
-        certain=float((kind == "top").sum()),
-        partial_first=first[kind == "middle"],
-        remaining=first[kind == "low"],
+    assert solve_share(first, kind == "top", kind == "middle", expected) == pytest.approx(0.3)
+    # A random draw of that size gives it back nearly.
+    drawn = int((rng.random(first.size) < union_probability(first, second)).sum())
+    assert solve_share(first, kind == "top", kind == "middle", drawn) == pytest.approx(
+        0.3, abs=4 * np.sqrt(drawn) / (kind == "middle").sum()
     )
-    assert share == pytest.approx(0.3, abs=1e-9)
-    assert np.isnan(common_share(5, certain=5, partial_first=[], remaining=[]))
+    assert np.isnan(solve_share([0.1], [True], [False], 5))
+
+
+def test_hash_draws() -> None:
+    keys = [f"0x{number:064x}" for number in range(20_000)]
+    u = hash_uniform(20261031, "topic", keys)
+    by_hand = int(hashlib.sha256(f"20261031:topic:{keys[7]}".encode()).hexdigest()[:16], 16)
+    assert u[7] == pytest.approx(by_hand / 2**64, abs=2e-16)
+    assert kstest(u, "uniform").pvalue > 0.001
+    assert 0 <= u.min() < u.max() < 1
+    # Neither order nor company matters, and the two draws know nothing of each other.
+    np.testing.assert_array_equal(hash_uniform(20261031, "topic", keys[::-3]), u[::-3])
+    other = hash_uniform(20261031, "size", keys)
+    assert abs(np.corrcoef(u, other)[0, 1]) < 4 / np.sqrt(u.size)
+    # A larger rate only adds.
+    assert set(np.flatnonzero(u < 0.11)) <= set(np.flatnonzero(u < 0.2))
+    assert (u < 0.11).mean() == pytest.approx(0.11, abs=4 * np.sqrt(0.11 * 0.89 / u.size))
 
 
 def test_nonsense_is_refused() -> None:
@@ -119,5 +138,7 @@ def test_nonsense_is_refused() -> None:
         union_probability(1.2, 0.1)
     with pytest.raises(ValueError, match="cannot be drawn"):
         weights([0.5, 0.0])
+    with pytest.raises(ValueError, match="not both"):
+        solve_share([0.1], [True], [True], 1)
     with pytest.raises(ValueError, match="one list each"):
         weighted_mean([1.0, 2.0], [1.0])

@@ -11,7 +11,9 @@ Kish (1965), Survey Sampling, for the effective size.
 
 from __future__ import annotations
 
+import hashlib
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,35 +98,47 @@ def effective_size(weight: ArrayLike) -> float:
     return float(w.sum()) ** 2 / squares if squares > 0 else 0.0
 
 
-def common_share(
-    sampled: float, *, certain: float, partial_first: ArrayLike, remaining: ArrayLike
-) -> float:
-    """The one probability of a second draw that explains the size of a sample.
+def solve_share(first: ArrayLike, certain: ArrayLike, partial: ArrayLike, target: float) -> float:
+    """The one probability of a second draw that gives a sample its size.
 
-    The expected size of the union of two independent draws is linear in the share ``s`` of
-    the second draw among those units that it takes with probability ``s``::
+    The expected size of the union of two independent draws is linear in the share ``s`` with
+    which the second draw takes some of the units::
 
-        n = certain + sum(pi1 + s (1 - pi1)) + sum(pi1 of the rest)
+        target = certain + sum(pi1 + s (1 - pi1) over partial) + sum(pi1 over the rest)
 
     Parameters
     ----------
-    sampled
+    first
+        First-draw probability of each unit of the population, shape (n,).
+    certain, partial
+        Whether the second draw takes a unit always, or with the share; shape (n,), never both.
+    target
         Size of the sample, or its expectation.
-    certain
-        How many units of the population enter for certain.
-    partial_first
-        First-draw probabilities of the units that the second draw takes with probability ``s``.
-    remaining
-        First-draw probabilities of the units that the second draw never takes.
 
     Returns
     -------
-    ``s``; outside 0..1 when no share explains the size. NaN when there is nothing to take.
+    ``s``; outside 0..1 when no share gives the size. NaN when there is nothing to share.
     """
-    partial, rest = _shares(partial_first), _shares(remaining)
-    room = float(np.sum(1 - partial))
-    without = certain + float(partial.sum()) + float(rest.sum())
-    return (sampled - without) / room if room > 0 else math.nan
+    pi = _shares(first)
+    always, some = np.asarray(certain, dtype=np.bool_), np.asarray(partial, dtype=np.bool_)
+    if np.any(always & some):
+        raise ValueError("a unit is taken always or with the share, not both")
+    without = float(np.where(always, 1.0, pi).sum())
+    room = float((1 - pi)[some].sum())
+    return (target - without) / room if room > 0 else math.nan
+
+
+def hash_uniform(seed: int, draw: str, keys: Sequence[str]) -> Floats:
+    """A number in [0, 1) for each key, the same for ever: shape (len(keys),).
+
+    The first 53 bits of the SHA-256 of ``seed:draw:key`` over ``2^53``. A unit is drawn where
+    its number lies below its probability: the draw depends neither on the order of units nor
+    on which others there are, and a greater probability only adds units.
+    """
+    prefix = f"{seed}:{draw}:".encode()
+    digests = b"".join(hashlib.sha256(prefix + key.encode()).digest()[:8] for key in keys)
+    bits = np.frombuffer(digests, dtype=">u8") >> np.uint64(11)
+    return np.asarray(bits.astype(np.float64) / 2**53)
 
 
 def _shares(values: ArrayLike) -> Floats:
