@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 
 from remeasure.stats.sampling import union_probability
-from remeasure.studies.polymarket.settings import DrawSettings, GeneratorSettings
+from remeasure.studies.polymarket.settings import DrawSettings, GeneratorSettings, Horizon
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -55,10 +55,17 @@ TAU: Final = (5.0, 4.0, 7.0, 12.0, 10.0, 10.0)
 LOG_DOLLARS: Final = (5.0, 6.8, 5.0, 6.5, 5.5, 6.0)
 
 #: Days before the close at which every market is priced, in the order of all arrays below.
-HORIZONS: Final = {"half": 182.0, "quarter": 91.0, "month": 30.0, "week": 7.0, "day": 1.0}
-HORIZON_NAMES: Final = tuple(HORIZONS)
+HORIZONS: Final[dict[Horizon, float]] = {
+    "half": 182.0,
+    "quarter": 91.0,
+    "month": 30.0,
+    "week": 7.0,
+    "day": 1.0,
+}
+HORIZON_NAMES: Final[tuple[Horizon, ...]] = tuple(HORIZONS)
 WEEK: Final = HORIZON_NAMES.index("week")
 
+DAY: Final = 86_400
 FIRST_MONTH, MONTHS = np.datetime64("2024-01", "M"), 34
 LIFE_SPREAD, LIFE_RANGE = 1.1, (0.05, 700.0)
 EXCLUSIVE_SHARE, MULTI_STOP, MOST_MARKETS = 0.80, 0.25, 25
@@ -124,7 +131,7 @@ class Events:
     size, exclusive
         Number of markets; whether at most one of them can win.
     life
-        Days from opening to close.
+        Days from opening to close, whole seconds.
     month, closed
         Position of the month of the close from `FIRST_MONTH` on; the close, to the second.
     dollars
@@ -173,14 +180,13 @@ class Evidence:
     clock: Floats
     paths: Floats
 
-    def log_odds(self, paths: Floats) -> Floats:
-        """Posterior log-odds of all racers from their evidence, shape (racers, times)."""
-        weight = self.prior[:, None] + paths
+    def log_odds(self, paths: Floats, rows: slice = slice(None)) -> Floats:
+        """Posterior log-odds of whole events from their evidence, shape (racers, times)."""
+        weight = self.prior[rows, None] + paths
+        exclusive = self.exclusive[rows]
         out: Floats = weight.copy()
-        if self.exclusive.any():
-            out[self.exclusive] = _softmax_log_odds(
-                weight[self.exclusive], self.event[self.exclusive]
-            )
+        if exclusive.any():
+            out[exclusive] = _softmax_log_odds(weight[exclusive], self.event[rows][exclusive])
         return out
 
 
@@ -244,7 +250,7 @@ class World:
     @cached_property
     def probability(self) -> Floats:
         """True probability that the first outcome wins, shape (m, 5)."""
-        return expit(self.log_odds)
+        return np.asarray(expit(self.log_odds))
 
     @cached_property
     def clean(self) -> Flags:
@@ -410,7 +416,7 @@ def _events(n: int, seed: int) -> Events:
         topic=topic.astype(np.int64),
         size=np.where(multi, more, 1).astype(np.int64),
         exclusive=multi & (kinds[:, 1] < EXCLUSIVE_SHARE),
-        life=np.clip(life, *LIFE_RANGE),
+        life=np.rint(np.clip(life, *LIFE_RANGE) * DAY) / DAY,
         month=month,
         closed=begin[month] + (when[:, 1] * seconds).astype("timedelta64[s]"),
         dollars=EVENT_DOLLARS * stream(seed, "event dollars").standard_normal(n),
