@@ -1,9 +1,4 @@
-"""Walk chains of pages whose next address stands in the page before.
-
-A chain ends where the service says so (no ``next_cursor``), never at a short page: limits
-are clamped silently. A chain that returns to a page it has seen is a loop: an ignored
-parameter gives the first page for ever, with HTTP 200.
-"""
+"""How the listing of events is cut into shards that are crawled apart."""
 
 from __future__ import annotations
 

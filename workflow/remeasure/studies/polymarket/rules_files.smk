@@ -1,0 +1,1 @@
+# Tables that the user has, in place of a crawl.
