@@ -22,9 +22,109 @@ FEATURES = frozenset(
     }
 )
 
+#: What most experiments read; the truth and the population are missing where data are real.
+_FORECASTS: tuple[Input, ...] = (
+    ("forecasts", "forecasts.duckdb"),
+    ("truth", "truth.parquet"),
+    ("population", "population.duckdb"),
+)
+
 #: Measuring steps by name: the step, what it reads and what it writes; each writes
 #: ``measurements/<name>.parquet`` besides. A parameter ``truth`` is given on generated data.
-EXPERIMENTS: dict[str, tuple[str, tuple[Input, ...], tuple[Input, ...]]] = {}
+EXPERIMENTS: dict[str, tuple[str, tuple[Input, ...], tuple[Input, ...]]] = {
+    "closed_forms": ("closed_forms:measure_closed_forms", (), ()),
+    "quotes": (
+        "quotes:measure_quotes",
+        (("snapshot", "snapshot.duckdb"),),
+        (("quote", "quote.json"),),
+    ),
+    "counts": (
+        "counts:measure_counts",
+        (
+            ("population", "population.duckdb"),
+            ("sample", "sample.duckdb"),
+            ("forecasts", "forecasts.duckdb"),
+        ),
+        (
+            ("counted", "population.parquet"),
+            ("excluded", "exclusions.parquet"),
+            ("sampled", "sampled.parquet"),
+        ),
+    ),
+    "calibration": (
+        "calibration:measure_calibration",
+        _FORECASTS,
+        (
+            ("bins", "bins.parquet"),
+            ("scores", "scores.parquet"),
+            ("histogram", "price_histogram.parquet"),
+        ),
+    ),
+    "accuracy": (
+        "accuracy:measure_accuracy",
+        _FORECASTS,
+        (("accuracy", "accuracy.parquet"),),
+    ),
+    "convergence": (
+        "convergence:measure_convergence",
+        _FORECASTS,
+        (("convergence", "convergence.parquet"),),
+    ),
+    "trap": (
+        "trap:measure_trap",
+        _FORECASTS,
+        (("trap", "trap.parquet"), ("first", "first_sample.parquet")),
+    ),
+    "returns": (
+        "band_returns:measure_returns",
+        _FORECASTS,
+        (("returns", "returns.parquet"),),
+    ),
+    "spread": (
+        "spread:measure_spread",
+        (("snapshot", "snapshot.duckdb"),),
+        (("spread", "spread.parquet"),),
+    ),
+    "net": (
+        "net_returns:measure_net",
+        (("returns", "returns.parquet"), ("spread", "spread.parquet")),
+        (("net", "net.parquet"),),
+    ),
+    "topics": (
+        "topic_scores:measure_topics",
+        _FORECASTS,
+        (("topics", "topics.parquet"),),
+    ),
+    "crypto": (
+        "crypto_months:measure_crypto",
+        (("forecasts", "forecasts.duckdb"), ("bitcoin", "series.duckdb")),
+        (("months", "crypto_months.parquet"), ("pooled", "crypto_pooled.parquet")),
+    ),
+    "long": (
+        "long_dated:measure_long",
+        (*_FORECASTS, ("rates", "series.duckdb")),
+        (("long", "long.parquet"),),
+    ),
+    "recalibration": (
+        "recalibration:measure_recalibration",
+        _FORECASTS,
+        (("fits", "recalibration.parquet"), ("curves", "recalibration_curves.parquet")),
+    ),
+    "singles": (
+        "single_markets:measure_singles",
+        (("series", "series.duckdb"), ("population", "population.duckdb")),
+        (("election", "election.parquet"), ("nobel", "nobel.parquet")),
+    ),
+    "headline": (
+        "headline:measure_headline",
+        (
+            ("scores", "scores.parquet"),
+            ("accuracy", "accuracy.parquet"),
+            ("returns", "returns.parquet"),
+        ),
+        (),
+    ),
+}
 
 #: Steps that measure nothing published, likewise.
 RESULTS: dict[str, tuple[str, tuple[Input, ...], tuple[Input, ...]]] = {}

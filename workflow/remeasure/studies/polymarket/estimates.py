@@ -1,8 +1,9 @@
 """From sets of forecasts to numbers with intervals, and from these to answers.
 
 Every interval is made by resampling whole events: markets of one event share a fate. Weights
-are held fixed. Intervals are central percentiles, but for the calibration gap
-(``stats.gap_interval``); each is let hold its own estimate.
+are held fixed. Intervals are central percentiles, each let hold its own estimate, but for two
+that percentiles would miss: the gap and the reliability term (``stats.gap_interval``). Shares
+and returns that rest on a handful of winners, or losers, are widened (:func:`widened`).
 """
 
 from __future__ import annotations
@@ -17,16 +18,23 @@ import polars as pl
 from numpy.typing import NDArray
 
 from remeasure.ledger.measurement import Measurement
-from remeasure.stats.bands import band, complement, ticks
 from remeasure.stats.bands import ONE as TICKS_OF_ONE
+from remeasure.stats.bands import band, complement, ticks
 from remeasure.stats.calibration import Murphy, bin_moments, gap, murphy
 from remeasure.stats.cluster_bootstrap import Clusters, cluster_sums, resampled_sums
-from remeasure.stats.gap_interval import gap_interval
+from remeasure.stats.gap_interval import gap_interval, reliability_interval
+from remeasure.stats.proportion import wilson
 from remeasure.stats.sampling import effective_size
 from remeasure.studies.polymarket.sets import BINS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+#: Columns of the moments of a bin.
+PRICES, OUTCOMES = 1, 2
+
+#: Fewer of the rarer outcome than this: resampling sees too little of chance.
+FEW = 10
 
 #: Resamples in which a number does not exist, as the return of a band that was not drawn, are
 #: left out; with fewer than this share left there is no interval.
@@ -153,6 +161,32 @@ def ends(value: float, samples: Floats) -> tuple[float | None, float | None]:
     return min(float(low), value), max(float(high), value)
 
 
+def widened(share: Estimate, rarer: int) -> Estimate:
+    """A share whose interval also holds the score interval, where it rests on few outcomes.
+
+    A band in which everything was won is won in every resample: percentiles then say that it is
+    certain. Wilson's interval on the effective number of markets does not.
+
+    Parameters
+    ----------
+    share
+        A weighted share within 0..1.
+    rarer
+        How many rows had the rarer outcome.
+    """
+    n = round(share.effective)
+    if rarer >= FEW or n < 1 or not math.isfinite(share.value):
+        return share
+    count = share.value * n
+    low, high = (
+        wilson(math.floor(count + 1e-9), n)[0],
+        wilson(min(n, math.ceil(count - 1e-9)), n)[1],
+    )
+    ends = [low, high, share.value, share.low, share.high]
+    known = [each for each in ends if each is not None]
+    return replace(share, low=min(known), high=max(known))
+
+
 def ratio(
     rows: Rows, numerator: Floats, denominator: Floats, resampling: Resampling
 ) -> list[Estimate]:
@@ -201,7 +235,9 @@ class Scored:
         count = len(BINS) - 1
         codes, events = rows.clusters.codes, rows.clusters.count
         by_event = bin_moments(price, rows.y, rows.w, bins, count, codes, events)
-        drawn = np.empty((0, *by_event.shape[1:])) if resampling is None else resampling.of(by_event)
+        drawn = (
+            np.empty((0, *by_event.shape[1:])) if resampling is None else resampling.of(by_event)
+        )
         return cls(rows, by_event.sum(axis=0), drawn)
 
     @cached_property
@@ -216,23 +252,21 @@ class Scored:
 
     def part(self, name: str) -> Estimate:
         """One part of the decomposition, by the name of its attribute."""
-        return estimated(
+        found = estimated(
             float(getattr(self.parts, name)), getattr(self.drawn_parts, name), self.rows
         )
+        if name != "reliability":
+            return found
+        return _between(found, reliability_interval(self.moments, self.drawn))
 
     def gap(self, *, equal: bool = False) -> Estimate:
         """The average gap; ``equal`` counts bins alike instead of by what they hold."""
         alike: Callable[[Floats], Floats] = _alike if equal else lambda each: each
-        low, high = gap_interval(alike(self.moments), alike(self.drawn))
-        known = math.isfinite(low)
-        return replace(
-            estimated(float(gap(alike(self.moments))), np.empty(0), self.rows),
-            low=low if known else None,
-            high=high if known else None,
-        )
+        value = estimated(float(gap(alike(self.moments))), np.empty(0), self.rows)
+        return _between(value, gap_interval(alike(self.moments), alike(self.drawn)))
 
     def by_bin(self, sums: int) -> list[Estimate]:
-        """Weighted mean of a column of the moments in each bin: 1 for price, 2 for outcome."""
+        """Weighted mean of a column of the moments in each bin: ``PRICES`` or ``OUTCOMES``."""
         with np.errstate(divide="ignore", invalid="ignore"):
             values = self.moments[:, sums] / self.moments[:, 0]
             samples = self.drawn[..., sums] / self.drawn[..., 0]
@@ -240,18 +274,26 @@ class Scored:
         found = []
         for index, value in enumerate(values):
             low, high = ends(float(value), samples[:, index])
-            w = self.rows.w[bins == index]
-            found.append(
-                Estimate(
-                    value=float(value),
-                    low=low,
-                    high=high,
-                    n=int(w.size),
-                    weight=float(w.sum()),
-                    effective=effective_size(w),
-                )
+            inside = bins == index
+            w, won = self.rows.w[inside], self.rows.y[inside].sum()
+            estimate = Estimate(
+                value=float(value),
+                low=low,
+                high=high,
+                n=int(w.size),
+                weight=float(w.sum()),
+                effective=effective_size(w),
             )
+            rarer = int(min(won, w.size - won))
+            found.append(widened(estimate, rarer) if sums == OUTCOMES else estimate)
         return found
+
+
+def _between(estimate: Estimate, interval: tuple[float, float]) -> Estimate:
+    """An estimate with this interval; with none where its ends are no numbers."""
+    low, high = interval
+    known = math.isfinite(low) and math.isfinite(high)
+    return replace(estimate, low=low if known else None, high=high if known else None)
 
 
 def _alike(moments: Floats) -> Floats:
@@ -297,4 +339,28 @@ def answer(
         truth=scaled(estimate.truth),
         coverage=coverage,
         note=note,
+    )
+
+
+def implied_base(uncertainty: float) -> float:
+    """The base rate up to one half whose ``base (1 - base)`` is ``uncertainty``.
+
+    >>> round(implied_base(0.186), 3)
+    0.247
+    """
+    return 0.5 - math.sqrt(max(0.0, 0.25 - uncertainty))
+
+
+def implied(uncertainty: Estimate) -> Estimate:
+    """That base rate with its interval: the function rises."""
+
+    def mapped(number: float | None) -> float | None:
+        return None if number is None else implied_base(number)
+
+    return Estimate(
+        value=implied_base(uncertainty.value),
+        low=mapped(uncertainty.low),
+        high=mapped(uncertainty.high),
+        n=uncertainty.n,
+        truth=mapped(uncertainty.truth),
     )

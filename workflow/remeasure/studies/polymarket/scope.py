@@ -7,13 +7,13 @@ from datetime import date
 from remeasure.ledger.measurement import WHOLE
 from remeasure.model import Model
 from remeasure.studies.polymarket.published import printed
-from remeasure.studies.polymarket.settings import DrawSettings, Origin, Window
+from remeasure.studies.polymarket.settings import DrawSettings, Origin, Topic, Window
 
 #: Days on which the publication's markets closed, both included.
 PUBLISHED_WINDOW = (date(2024, 1, 1), date(2026, 10, 31))
 
 #: Our topics, as the publication's sampling rates name them.
-RATE_NAMES = {
+RATE_NAMES: dict[Topic, str] = {
     "sports": "sports",
     "politics": "politics",
     "economy": "economics",
@@ -67,10 +67,11 @@ def coverage(scope: Scope) -> str:
 def sampling_coverage(scope: Scope) -> str:
     """``whole``, or which of the publication's sampling rates this run does not use."""
     draw = scope.draw
-    other = [
-        topic
+    other: list[str] = [
+        str(topic)
         for topic, words in RATE_NAMES.items()
-        if abs(100 * draw.topic_share[topic] - printed("stat_sampling", "draw 1 rate", words)) > 1e-9
+        if abs(100 * draw.topic_share[topic] - printed("stat_sampling", "draw 1 rate", words))
+        > 1e-9
     ]
     size = "stat_sampling", "draw 2 certainty threshold"
     if draw.certain != printed(*size, "all topics except sports"):

@@ -40,21 +40,21 @@ def read_forecasts(path: Path, more: Sequence[str] = ()) -> pl.DataFrame:
     return frame.with_columns(pl.col("outcome").cast(pl.Float64))
 
 
-def read_truth(truth: Sequence[Path], population: Sequence[Path]) -> pl.DataFrame | None:
+def read_truth(truth: Path | None, population: Path | None) -> pl.DataFrame | None:
     """The population at every horizon, true probabilities as outcomes; None on real data.
 
     Parameters
     ----------
     truth
-        One Parquet file as ``schema.TRUTH``, or none.
+        Parquet, as ``schema.TRUTH``, or none.
     population
-        One DuckDB file with the table ``markets``; needed where there is a truth.
+        DuckDB with the table ``markets``; needed where there is a truth.
     """
-    if not truth:
+    if truth is None or population is None:
         return None
-    planted = read_frame(truth[0])
+    planted = read_frame(truth)
     markets = read_table(
-        population[0],
+        population,
         MARKETS,
         columns=("market", "cluster", "topic", "opened", "closed", "direction"),
         where="reason IS NULL",

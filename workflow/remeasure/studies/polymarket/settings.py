@@ -110,6 +110,8 @@ class Definitions(Model):
     net_return: Literal["multiplicative", "additive"]
     #: 19: close calls only of really traded markets.
     crypto_traded: bool
+    #: Close calls from which a month is shown (the publication: 10).
+    crypto_least: int = Field(ge=2)
     #: 20: a bid of 0 or an ask of 1 counts as empty.
     two_sided_strict: bool
     #: 21: bootstrap.
