@@ -130,10 +130,47 @@ EXPERIMENTS: dict[str, tuple[str, tuple[Input, ...], tuple[Input, ...]]] = {
 RESULTS: dict[str, tuple[str, tuple[Input, ...], tuple[Input, ...]]] = {}
 
 #: Steps by the figure that they draw, in reading order.
-FIGURES: dict[str, tuple[Input, ...]] = {}
+FIGURES: dict[str, tuple[Input, ...]] = {
+    "fig_anatomy": (("quote", "quote.json"),),
+    "fig_forecasters": (
+        ("bins", "bins.parquet"),
+        ("scores", "scores.parquet"),
+    ),
+    "fig_election": (("election", "election.parquet"),),
+    "fig_population": (("counted", "population.parquet"),),
+    "fig_calibration": (
+        ("bins", "bins.parquet"),
+        ("scores", "scores.parquet"),
+        ("histogram", "price_histogram.parquet"),
+    ),
+    "fig_accuracy": (("accuracy", "accuracy.parquet"),),
+    "fig_convergence": (("convergence", "convergence.parquet"),),
+    "fig_trap": (("trap", "trap.parquet"),),
+    "flow_trap": (),
+    "fig_returns": (
+        ("returns", "returns.parquet"),
+        ("net", "net.parquet"),
+    ),
+    "fig_spread": (("spread", "spread.parquet"),),
+    "fig_topics": (("topics", "topics.parquet"),),
+    "fig_crypto": (
+        ("months", "crypto_months.parquet"),
+        ("pooled", "crypto_pooled.parquet"),
+    ),
+    "fig_long": (("long", "long.parquet"),),
+    "fig_recalibration": (
+        ("curves", "recalibration_curves.parquet"),
+        ("fits", "recalibration.parquet"),
+    ),
+    "fig_nobel": (("nobel", "nobel.parquet"),),
+    "flow_uma": (),
+}
 
 #: Module of the step, where it is not ``figures`` or ``tables``.
-MODULES: dict[str, str] = {}
+MODULES: dict[str, str] = {
+    "flow_trap": "chart_flows",
+    "flow_uma": "chart_flows",
+}
 
 #: Steps that write a table as an HTML fragment.
 TABLES: dict[str, tuple[Input, ...]] = {}
