@@ -9,11 +9,10 @@ import polars as pl
 
 from remeasure.ledger.measurement import Measurement
 from remeasure.model import Model
-from remeasure.stats.bands import ONE, ticks
+from remeasure.stats.bands import ticks
 from remeasure.store.frames import write_frame
 from remeasure.studies.polymarket.estimates import (
     Estimate,
-    Floats,
     Resampling,
     Rows,
     Scored,
@@ -105,12 +104,6 @@ def _last_known(planted: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
     }
 
 
-def right(rows: Rows) -> Floats:
-    """Whether the favourite of each market won; one half where there is none, shape (n,)."""
-    half = ONE // 2
-    return np.where(rows.tick > half, rows.y, np.where(rows.tick < half, 1 - rows.y, 0.5))
-
-
 def _scores(rows: Rows, true: Rows | None, settings: AccuracyStep) -> dict[str, Estimate]:
     found = _of(rows, settings, Resampling(settings.resamples, settings.bootstrap_seed))
     if true is None:
@@ -125,7 +118,7 @@ def _of(rows: Rows, settings: AccuracyStep, resampling: Resampling | None) -> di
     scored, inside = Scored.of(rows, resampling), Scored.of(inner, resampling)
     shares = ratio(
         rows,
-        rows.w[:, None] * np.column_stack([right(rows), 1 - rows.y]),
+        rows.w[:, None] * np.column_stack([rows.favourite_won(), 1 - rows.y]),
         np.column_stack([rows.w, rows.w]),
         resampling or Resampling(1, 0),
     )

@@ -127,7 +127,28 @@ EXPERIMENTS: dict[str, tuple[str, tuple[Input, ...], tuple[Input, ...]]] = {
 }
 
 #: Steps that measure nothing published, likewise.
-RESULTS: dict[str, tuple[str, tuple[Input, ...], tuple[Input, ...]]] = {}
+RESULTS: dict[str, tuple[str, tuple[Input, ...], tuple[Input, ...]]] = {
+    "definitions": (
+        "definitions:compare_definitions",
+        (("forecasts", "forecasts.duckdb"), ("snapshot", "snapshot.duckdb")),
+        (("variants", "definitions.parquet"),),
+    ),
+}
+
+#: Steps that only a run on tables of one's own has (origin ``files``), likewise.
+FILES_RESULTS: dict[str, tuple[str, tuple[Input, ...], tuple[Input, ...]]] = {
+    "real": (
+        "real_prices:measure_real",
+        (("real", "real.duckdb"),),
+        (("scores", "real_prices.parquet"),),
+    ),
+}
+
+#: What only such a run has, and what it lacks: an input among these is left out where it is not.
+ONLY_FILES = frozenset({"real.duckdb", "real_prices.parquet"})
+NEVER_FILES = frozenset(
+    {"population.duckdb", "sample.duckdb", "snapshot.duckdb", "series.duckdb", "truth.parquet"}
+)
 
 #: Steps by the figure that they draw, in reading order.
 FIGURES: dict[str, tuple[Input, ...]] = {
@@ -170,10 +191,22 @@ FIGURES: dict[str, tuple[Input, ...]] = {
 MODULES: dict[str, str] = {
     "flow_trap": "chart_flows",
     "flow_uma": "chart_flows",
+    "tab_cited": "table_cited",
 }
 
 #: Steps that write a table as an HTML fragment.
-TABLES: dict[str, tuple[Input, ...]] = {}
+TABLES: dict[str, tuple[Input, ...]] = {
+    "tab_cited": (),
+    "tab_bins": (("bins", "bins.parquet"),),
+    "tab_bands": (("returns", "returns.parquet"), ("net", "net.parquet")),
+    "tab_topics": (("topics", "topics.parquet"),),
+    "tab_long": (("long", "long.parquet"),),
+    "tab_crypto": (("months", "crypto_months.parquet"),),
+    "tab_population": (("counted", "population.parquet"), ("sampled", "sampled.parquet")),
+    "tab_exclusions": (("excluded", "exclusions.parquet"),),
+    "tab_definitions": (("variants", "definitions.parquet"),),
+    "tab_real": (("scores", "real_prices.parquet"),),
+}
 
 
 def module_of(output: str) -> str:

@@ -111,6 +111,11 @@ class Rows:
             clusters=Clusters(codes, self.clusters.count),
         )
 
+    def favourite_won(self) -> Floats:
+        """Whether the favourite of each market won; one half where there is none, shape (n,)."""
+        half = TICKS_OF_ONE // 2
+        return np.where(self.tick > half, self.y, np.where(self.tick < half, 1 - self.y, 0.5))
+
     def picked(self, where: NDArray[np.bool_]) -> Rows:
         """Some of them; clusters that are left out altogether are forgotten."""
         return Rows(self.tick[where], self.y[where], self.w[where], self._clusters(where))

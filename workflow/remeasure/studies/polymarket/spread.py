@@ -19,6 +19,7 @@ from remeasure.studies.polymarket.published import answer_all
 from remeasure.studies.polymarket.schema import BOOK_SNAPSHOT
 from remeasure.studies.polymarket.scope import Scope
 from remeasure.studies.polymarket.sets import BANDS
+from remeasure.studies.polymarket.spread_costs import contracts, quoted
 
 OUTPUTS = ("fig_spread", "stat_spread_snapshot")
 
@@ -68,22 +69,6 @@ def measure_spread(
     if snapshot:
         measured += _answers(books, two_sided, mid, cost)
     return answer_all(measured, OUTPUTS, "this run has no snapshot of order books")
-
-
-def quoted(books: pl.DataFrame, *, strict: bool) -> pl.DataFrame:
-    """Markets with orders on both sides: ``0 < bid < ask < 1``; else 0 and 1 are let in."""
-    bid, ask = pl.col("bid"), pl.col("ask")
-    inside = (bid > 0) & (ask < 1) if strict else (bid >= 0) & (ask <= 1)
-    return books.filter(inside & (bid < ask))
-
-
-def contracts(
-    books: pl.DataFrame,
-) -> tuple[Floats, Floats]:
-    """Middle price and relative half-spread of both contracts of each market, shape (2 n,)."""
-    bid, ask = books["bid"].to_numpy(), books["ask"].to_numpy()
-    low, high = np.concatenate([bid, 1 - ask]), np.concatenate([ask, 1 - bid])
-    return (low + high) / 2, half_spread(low, high)
 
 
 def _median(cost: Floats) -> Estimate:

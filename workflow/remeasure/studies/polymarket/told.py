@@ -49,4 +49,9 @@ def experiment_steps(settings: Settings) -> dict[str, Mapping[str, Any]]:
         "recalibration:measure_recalibration": of("fit_weighted", "fit_before", *scored),
         "single_markets:measure_singles": {"nobel_candidates": definitions.nobel_candidates},
         "headline:measure_headline": scope,
+        "definitions:compare_definitions": {
+            name: getattr(definitions, name)
+            for name in ("trap_low", "trap_high", "fit_before", *scored)
+        },
+        "real_prices:measure_real": {name: getattr(definitions, name) for name in bootstrap},
     }
