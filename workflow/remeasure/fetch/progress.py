@@ -17,6 +17,8 @@ class Progress:
         What is fetched.
     total
         Pages in all; None where nobody knows beforehand.
+    unit
+        What is counted.
     every
         Seconds between two lines.
     clock, stream
@@ -28,17 +30,19 @@ class Progress:
         title: str,
         total: int | None = None,
         *,
+        unit: str = "pages",
         every: float = 15.0,
         clock: Callable[[], float] = time.monotonic,
         stream: TextIO | None = None,
     ) -> None:
-        self.title, self.total, self.every, self.clock = title, total, every, clock
+        self.title, self.total, self.unit = title, total, unit
+        self.every, self.clock = every, clock
         self.stream = stream or sys.stderr
         self.done = self.asked = 0
         self._started = self._last = clock()
 
     def add(self, pages: int = 1, *, asked: int | None = None) -> None:
-        """Count pages; ``asked`` of them came from the service, the others were there."""
+        """Count what is done; ``asked`` pages came from the service for it, others were there."""
         self.done += pages
         self.asked += pages if asked is None else asked
         if self.clock() - self._last >= self.every:
@@ -51,10 +55,10 @@ class Progress:
         rate = self.done / seconds
         of = "" if self.total is None else f" of {self.total:,}"
         share = f" ({self.done / self.total:.0%})" if self.total else ""
-        text = f"{self.title}: {self.done:,}{of} pages{share}, {rate:.1f} a second"
+        text = f"{self.title}: {self.done:,}{of} {self.unit}{share}, {rate:.1f} a second"
         if self.total is not None and rate > 0:
             text += f", {duration((self.total - self.done) / rate)} left"
-        return text if self.asked == self.done else f"{text}; {self.asked:,} asked for now"
+        return f"{text}; {self.asked:,} pages asked for"
 
     def finish(self) -> None:
         """The last line."""

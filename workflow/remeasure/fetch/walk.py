@@ -39,6 +39,9 @@ class Pages:
         self.source, self.origin, self.progress = source, origin, progress
         self._cache = cache
         self.files: dict[str, RawFile] = {}
+        self.asked = 0
+        #: Whether every page is progress; else the step counts what it has finished.
+        self.counts_pages = True
 
     @property
     def root(self) -> Path:
@@ -47,7 +50,8 @@ class Pages:
 
     def get(self, wanted: Wanted) -> bytes:
         """One page's bytes, as received."""
-        self.many([wanted])
+        if wanted.path not in self.files:
+            self.many([wanted])
         return (self.root / wanted.path).read_bytes()
 
     def many(self, wanted: Sequence[Wanted]) -> None:
@@ -85,15 +89,14 @@ class Pages:
         if self._cache is None:
             name = "generated" if isinstance(self.origin, Generated) else "mirror"
             entries: Sequence[RawFile] = from_layout(self.source, name, self.root, wanted).files
-            for each in wanted:
-                if each.check:
-                    each.check(self.root / each.path)
-            asked = 0
+            asked = 0  # and not checked: whoever parses them reads every one
         else:
             asked = sum(inspect(self.root, each)[0] != "present" for each in wanted)
             entries = self._patiently(wanted)
         self.files.update((entry.path, entry) for entry in entries)
-        self.progress.add(len(wanted), asked=asked)
+        self.asked += asked
+        if self.counts_pages:
+            self.progress.add(len(wanted), asked=asked)
 
     def _patiently(self, wanted: Sequence[Wanted]) -> Sequence[RawFile]:
         """Fetch; pages that were throttled in the body are asked for again after a pause."""
@@ -118,6 +121,7 @@ def opened(
     rate: float | None = None,
     settings: ClientSettings | None = None,
     total: int | None = None,
+    unit: str = "pages",
 ) -> Iterator[Pages]:
     """Pages of a source; one client and its rate limit hold for the whole walk.
 
@@ -131,10 +135,10 @@ def opened(
         Requests a second; default that of the client's settings.
     settings
         Of the client; default those of the origin.
-    total
-        Number of pages, where it is known.
+    total, unit
+        Number of what is counted, where it is known, and its name.
     """
-    progress = Progress(source, total)
+    progress = Progress(source, total, unit=unit)
     if isinstance(origin, Generated | Mirror):
         yield Pages(source, origin, None, progress)
         return

@@ -8,7 +8,7 @@ import pandera.polars as pa
 import polars as pl
 
 from remeasure.fetch.manifest import Manifest
-from remeasure.fetch.walk import opened
+from remeasure.fetch.walk import BATCH, opened
 from remeasure.store.frames import read_frame, write_frame
 from remeasure.studies.polymarket.addresses import week_window
 from remeasure.studies.polymarket.asof import HORIZON_PRICES
@@ -87,10 +87,17 @@ def fetch_trades(
     ]  # fmt: skip
     name = f"{SOURCE}_{shard}"
     rows: list[tuple[str, str, str, int, int, str]] = []
-    with opened(name, origin, rate=crawl.rates.data, total=len(windows)) as source:
-        # First pages many at once; what follows from them one by one.
-        source.many([trades_wanted(crawl.hosts, each, 0, crawl.trades_rows) for _, each in windows])
-        for horizon, window in windows:
+    rate, total = crawl.rates.data, len(windows)
+    with opened(name, origin, rate=rate, total=total, unit="windows") as source:
+        source.counts_pages = False
+        for number, (horizon, window) in enumerate(windows):
+            asked = source.asked
+            if number % BATCH == 0:
+                # First pages many at once; what follows from them one by one.
+                ahead = windows[number : number + BATCH]
+                source.many(
+                    [trades_wanted(crawl.hosts, each, 0, crawl.trades_rows) for _, each in ahead]
+                )
             walked = walk_trades(
                 source, crawl.hosts, window, rows=crawl.trades_rows, cap=crawl.offset_cap
             )
@@ -98,6 +105,7 @@ def fetch_trades(
                 (path, part.market, horizon, part.start, part.end, part.side)
                 for path, part in walked
             ]
+            source.progress.add(asked=source.asked - asked)
         files = [source.files[row[0]] for row in rows]
     schema = {name: column.dtype.type for name, column in PAGES.columns.items()}
     write_frame(pl.DataFrame(rows, schema=schema, orient="row"), pages, PAGES)

@@ -54,7 +54,7 @@ def layout_of(settings: FetchSettings, world: Path | None) -> origins.Layout:
                 where="polymarket.origin",
                 remedy="run the rule that generates the world",
             )
-        return origins.Generated(Path(Manifest.read(world).root))
+        return origins.Generated(Manifest.root_in(world))
     if settings.origin == "mirror":
         if settings.mirror is None:
             raise ConfigError(

@@ -14,6 +14,7 @@ from remeasure.errors import ConfigError
 from remeasure.studies.polymarket.drawn import FIGURES, TABLES, module_of
 from remeasure.studies.polymarket.listing import slices
 from remeasure.studies.polymarket.settings import Settings
+from remeasure.studies.polymarket.told import experiment_steps
 
 
 def listing_shards(settings: Settings) -> dict[str, tuple[float, float | None]]:
@@ -48,6 +49,7 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
             "hosts": settings.crawl.hosts,
             "window": settings.window,
         },
+        **experiment_steps(settings),
         **{f"{module_of(figure)}:{figure}": {} for figure in FIGURES},
         **{f"{module_of(table)}:{table}": {} for table in TABLES},
     }
