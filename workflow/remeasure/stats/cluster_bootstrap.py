@@ -14,6 +14,7 @@ Cameron, Gelbach and Miller (2008), Review of Economics and Statistics 90, 414-4
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -75,7 +76,7 @@ def cluster_sums(values: ArrayLike, clusters: Clusters) -> Floats:
         raise ValueError(f"{x.shape[:1]} rows of values, {clusters.codes.shape} of clusters")
     if x.ndim == 1:
         return np.asarray(np.bincount(clusters.codes, x, clusters.count), dtype=np.float64)
-    columns = x.reshape(x.shape[0], -1)
+    columns = x.reshape(x.shape[0], math.prod(x.shape[1:]))
     sums = np.empty((clusters.count, columns.shape[1]))
     for index in range(columns.shape[1]):
         sums[:, index] = np.bincount(clusters.codes, columns[:, index], clusters.count)
@@ -98,7 +99,7 @@ def resampled_sums(sums: ArrayLike, resamples: int, rng: Generator) -> Floats:
     :func:`draw_counts`, whatever the slices.
     """
     parts = np.asarray(sums, dtype=np.float64)
-    columns = parts.reshape(parts.shape[0], -1)
+    columns = parts.reshape(parts.shape[0], math.prod(parts.shape[1:]))
     out = np.empty((resamples, columns.shape[1]))
     for first, counts in count_slices(parts.shape[0], resamples, rng):
         out[first : first + counts.shape[0]] = counts.astype(np.float64) @ columns

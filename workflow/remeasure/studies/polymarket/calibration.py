@@ -156,6 +156,8 @@ def _scores(scored: Scored, true: Scored | None, settings: CalibrationStep) -> d
 
 def _floor(rows: Rows, seed: int) -> Estimate:
     """Mean gap of perfect forecasts with these prices and weights."""
+    if rows.n == 0:
+        return Estimate(value=math.nan)
     gaps = gap_floor(
         rows.p, rows.w, rows.band(BINS), len(BINS) - 1, np.random.default_rng(seed), FLOOR_DRAWS
     )
@@ -237,7 +239,11 @@ def _from_scores(table: dict[tuple[str, str], Estimate], scope: Scope) -> list[M
     found += [
         answer((calibration, "markets with real trading", "1 week"), count, covered, count=True),
         answer(
-            (calibration, "average gap", "1 week"), market["gap"], covered, factor=100, note=floor
+            (calibration, "average gap", "1 week"),
+            market["gap"],
+            covered,
+            factor=100,
+            note=floor if count.n else "",
         ),
         answer((calibration, "reliability term", "1 week"), market["reliability"], covered),
         answer((calibration, "resolution term", "1 week"), market["resolution"], covered),

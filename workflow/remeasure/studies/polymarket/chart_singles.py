@@ -33,7 +33,7 @@ from remeasure.draw.style import (
     published,
     thousands,
 )
-from remeasure.studies.polymarket.chart_parts import scaled, whisker_points, with_printed
+from remeasure.studies.polymarket.chart_parts import outside, scaled, whisker_points, with_printed
 
 TOPICS = ("sports", "crypto", "science", "politics", "culture", "economy")
 
@@ -275,6 +275,13 @@ def crypto(months: pl.DataFrame, pooled: pl.DataFrame) -> Chart:
 
 
 def _draw_crypto(figure: Figure, theme: Theme, *, data: pl.DataFrame) -> None:
+    if data.is_empty():
+        ax = figure.add_subplot()
+        outside(ax, theme, "no month with enough close calls", x=0.5, y=0.5)
+        ax.set_ylim(0, 100)
+        ax.set_xticks([])
+        label_axes(ax, x="month of the close", y="share", y_unit="%")
+        return
     top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(1.5, 1))
     order = data["month"].unique().sort().to_list()
     place = {month: float(number) for number, month in enumerate(order)}

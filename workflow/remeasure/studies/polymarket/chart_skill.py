@@ -156,7 +156,7 @@ def _draw_convergence(figure: Figure, theme: Theme, *, data: pl.DataFrame) -> No
         ax.plot(x, value, color=colour, marker=MARKERS[number], label="measured")
         printed = numbers(own, "published") * (1 if score == "extreme" else factor)
         published(ax, x, printed, theme)
-    base = data.filter(pl.col("score") == "uncertainty")
+    base = data.filter(pl.col("score") == "uncertainty").drop_nulls("value")
     if base.height:
         level = float(numbers(base, "value")[0])
         guide(top, theme, y=level)
@@ -197,7 +197,7 @@ def topics(table: pl.DataFrame) -> Chart:
     return Chart(
         draw=partial(_draw_topics, data=data),
         data=data.select("topic", "score", "value", "low", "high", "truth", "published", "n"),
-        alt_text=f"Skill and average gap a week before the close by topic. {'; '.join(sentences)}.",
+        alt_text=f"Skill and average gap 1 week before the close by topic. {'; '.join(sentences)}.",
         size=(WIDTH, 3.3),
     )
 

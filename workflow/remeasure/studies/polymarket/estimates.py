@@ -140,7 +140,9 @@ class Resampling:
     seed: int
 
     def of(self, sums: Floats) -> Floats:
-        """Sums over each resample from sums of each cluster."""
+        """Sums over each resample from sums of each cluster; no numbers where there is none."""
+        if sums.shape[0] == 0:
+            return np.full((self.resamples, *sums.shape[1:]), np.nan)
         return resampled_sums(sums, self.resamples, np.random.default_rng(self.seed))
 
 
