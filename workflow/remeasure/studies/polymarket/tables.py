@@ -425,7 +425,11 @@ def tab_real(*, table: Path, origin: str, scores: Path | None = None) -> None:
     shown_frame = article
     if scores is not None:
         keys = ["source", "set", "horizon"]
-        frame = pivoted(read_frame(scores), keys, "score", REAL_SCORES).with_columns(
+        every = read_frame(scores).filter(
+            pl.col("horizon").is_in(["day", "week", "month"]),
+            (pl.col("horizon") == "week") | pl.col("set").is_in(["all", "Yes/No"]),
+        )
+        frame = pivoted(every, keys, "score", REAL_SCORES).with_columns(
             row=pl.format(
                 "{}: {}, 1 {} before", pl.col("source").replace(SOURCES), "set", "horizon"
             )
