@@ -88,7 +88,8 @@ def generate_world(*, manifest: Path, truth: Path, settings: GenerateStep) -> No
     manifest
         Output: all files of the world.
     truth
-        Output, Parquet: a row a sampled market and horizon, columns of ``schema.TRUTH``.
+        Output, Parquet: a row a market of the population and horizon, columns of
+        ``schema.TRUTH``.
     """
     root = Path(settings.raw, "generated", world_id(settings))
     names = Names(world(settings.generator, listed_from=settings.definitions.event_usd))
@@ -100,8 +101,8 @@ def generate_world(*, manifest: Path, truth: Path, settings: GenerateStep) -> No
         files.append(RawFile(path, len(body), hashlib.sha256(body).hexdigest()))
     log.info("%d files written, %d kept", written, len(files) - written)
     Manifest.of("polymarket_world", "generated", root.as_posix(), files).write(manifest)
-    sample = hashed_sample(names, settings.draw)
-    write_frame(world_tables.truth(names, sample.market), truth, world_tables.TRUTH_FRAME)
+    population = np.flatnonzero(names.made.clean)
+    write_frame(world_tables.truth(names, population), truth, world_tables.TRUTH_FRAME)
 
 
 def answers(names: Names, settings: GenerateStep) -> Iterator[tuple[str, bytes]]:

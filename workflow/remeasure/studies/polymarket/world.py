@@ -258,7 +258,13 @@ class World:
         return self.kept & ~self.fifty_fifty
 
 
-def world(settings: GeneratorSettings, *, listed_from: float = LISTED_FROM) -> World:
+def world(
+    settings: GeneratorSettings,
+    *,
+    listed_from: float = LISTED_FROM,
+    exclusive: float = EXCLUSIVE_SHARE,
+    shared: float = 0.0,
+) -> World:
     """Generate the world of these settings; about 8 microseconds an event.
 
     Parameters
@@ -267,11 +273,18 @@ def world(settings: GeneratorSettings, *, listed_from: float = LISTED_FROM) -> W
         Seed, events before the volume filter, weight of surprise and planted slopes.
     listed_from
         Dollars of the volume filter; 0 switches it off.
+    exclusive
+        Share of the events with several markets of which at most one can win.
+    shared
+        Correlation, within each other event with several markets, of what its markets start
+        from, of their luck and of their evidence. The recipe has none, and then outcomes of one
+        event never depend on each other but against each other. Every single market stays
+        what it was; only how they hang together changes.
     """
     seed = settings.seed
-    events = _events(settings.events, seed)
+    events = _events(settings.events, seed, exclusive)
     driver, bitcoin = _months(seed)
-    evidence = _evidence(events, driver, seed)
+    evidence = _evidence(events, driver, seed, shared)
     listed = evidence.listed
     event = evidence.event[listed]
     topic = events.topic[event]
@@ -399,7 +412,7 @@ def to_ticks(probability: Floats) -> Ints:
     return np.clip(ticks * TICK, TICK, ONE - TICK)
 
 
-def _events(n: int, seed: int) -> Events:
+def _events(n: int, seed: int, exclusive: float) -> Events:
     topic = np.searchsorted(np.cumsum(TOPIC_SHARE)[:-1], stream(seed, "topic").random(n), "right")
     kinds = stream(seed, "kind").random((n, 2))
     multi = kinds[:, 0] < np.asarray(MULTI_SHARE)[topic]
@@ -415,7 +428,7 @@ def _events(n: int, seed: int) -> Events:
     return Events(
         topic=topic.astype(np.int64),
         size=np.where(multi, more, 1).astype(np.int64),
-        exclusive=multi & (kinds[:, 1] < EXCLUSIVE_SHARE),
+        exclusive=multi & (kinds[:, 1] < exclusive),
         life=np.rint(np.clip(life, *LIFE_RANGE) * DAY) / DAY,
         month=month,
         closed=begin[month] + (when[:, 1] * seconds).astype("timedelta64[s]"),
@@ -429,7 +442,7 @@ def _months(seed: int) -> tuple[Floats, Floats]:
     return driver, BITCOIN_SCALE * (BITCOIN_DRIVER * driver + BITCOIN_NOISE * noise)
 
 
-def _evidence(events: Events, driver: Floats, seed: int) -> Evidence:
+def _evidence(events: Events, driver: Floats, seed: int, shared: float) -> Evidence:
     racers = events.size + events.exclusive
     event = np.repeat(np.arange(racers.size), racers)
     last = np.cumsum(racers) - 1
@@ -438,19 +451,30 @@ def _evidence(events: Events, driver: Floats, seed: int) -> Evidence:
     exclusive = events.exclusive[event]
     topic = events.topic[event]
 
-    noise = stream(seed, "prior").standard_normal(event.size)
+    # Single questions have no companion to share with: their noise is their own either way.
+    together = (events.size > 1)[event] & ~exclusive
+
+    def noise(name: str, *shape: int) -> Floats:
+        own = stream(seed, name).standard_normal((event.size, *shape))
+        if shared > 0:
+            common = stream(seed, f"shared {name}").standard_normal((racers.size, *shape))[event]
+            mixed = np.sqrt(shared) * common + np.sqrt(1 - shared) * own
+            own[together] = mixed[together]
+        return own
+
+    start = noise("prior")
     yes = np.where(topic == SPORTS, PRIOR_YES_SPORTS, PRIOR_YES)
     prior = np.where(
         exclusive,
-        CANDIDATE_SPREAD * noise + np.where(listed, 0.0, OTHER_SHIFT),
-        np.log(yes / (1 - yes)) + PRIOR_SPREAD * noise,
+        CANDIDATE_SPREAD * start + np.where(listed, 0.0, OTHER_SHIFT),
+        np.log(yes / (1 - yes)) + PRIOR_SPREAD * start,
     )
 
-    luck = stream(seed, "luck").standard_normal(event.size)
-    shared = (topic == CRYPTO) & (events.size[event] == 1)
+    luck = noise("luck")
+    driven = (topic == CRYPTO) & (events.size[event] == 1)
     common = driver[events.month[event]]
     mixed = -(np.sqrt(DRIVER_SHARE) * common + np.sqrt(1 - DRIVER_SHARE) * luck)
-    uniform = ndtr(np.where(shared, mixed, luck))
+    uniform = ndtr(np.where(driven, mixed, luck))
     # The largest of prior plus Gumbel noise wins with the probability of the softmax.
     race = prior - np.log(-np.log(stream(seed, "winner").random(event.size)))
     best = np.maximum.reduceat(race, np.cumsum(racers) - racers)
@@ -461,7 +485,7 @@ def _evidence(events: Events, driver: Floats, seed: int) -> Evidence:
     nodes = np.concatenate([np.zeros((racers.size, 1)), nodes], axis=1)[event]
     steps = np.diff(nodes, axis=1)
     drift = np.where(exclusive, won * 1.0, won - 0.5)
-    moves = stream(seed, "evidence").standard_normal(steps.shape)
+    moves = noise("evidence", steps.shape[1])
     paths = np.zeros_like(nodes)
     np.cumsum(drift[:, None] * steps + np.sqrt(steps) * moves, axis=1, out=paths[:, 1:])
     return Evidence(event, listed, exclusive, prior, won, nodes, paths)

@@ -27,7 +27,7 @@ from remeasure.studies.polymarket.world_names import TAGS, Names, condition_id, 
 CHILD, AGAIN, DECOY, OPEN = 2_000_000, 3_000_000, 4_000_000, 5_000_000
 #: One suitable event in so many is split, one market in so many is listed twice or has an odd
 #: form of its fields or times.
-SPLIT, TWICE, ODD = 60, 300, 25
+SPLIT, TWICE, ODD = 4, 300, 25
 
 #: Half-spreads are scattered around the printed medians by this much in logarithms; so large a
 #: share of open markets has orders on both sides.

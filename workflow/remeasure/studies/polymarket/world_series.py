@@ -147,6 +147,9 @@ def histories(made: World, event: int, markets: list[int]) -> Iterator[Histories
         answers = [(near, price[hourly]), (far, price[twelfth])]
         if market % DAMAGED == 0:
             answers = [_damaged(*each, late, bool(made.first_won[market])) for each in answers]
+        if days[0] < 1:
+            # Of a market that lived less than a day the service may have kept nothing.
+            answers = [([], price[:0])] * 2
         yield Histories(market, *(history(*each) for each in answers))
 
 
