@@ -106,7 +106,11 @@ class Pages:
             try:
                 return self._cache.fetch(wanted, title="")
             except FetchError as error:
-                throttled = all(isinstance(each.error, Throttled) for each in error.failures)
+                # The cache keeps the bad body and tells the reason; the check's own error is
+                # its cause.
+                throttled = all(
+                    isinstance(each.error.__cause__, Throttled) for each in error.failures
+                )
                 failures += 1
                 if not throttled or failures > self._cache.settings.retries:
                     raise

@@ -53,7 +53,10 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
         **{f"{module_of(figure)}:{figure}": {} for figure in FIGURES},
         **{f"{module_of(table)}:{table}": {} for table in TABLES},
     }
-    if settings.origin != "files":
+    if settings.origin == "files":
+        told["real_files:list_files"] = {"files": settings.files}
+        told["real_files:parse_files"] = {"files": settings.files, "definitions": definitions}
+    else:
         told |= _crawl(settings, config)
     return told
 
@@ -122,7 +125,5 @@ def _problems(settings: Settings, mirror: str | None) -> Iterator[str]:
         yield "polymarket.definitions.trap_low: must lie below trap_high, and that at most at 0.5"
     if definitions.fit_before.tzinfo is not None:
         yield "polymarket.definitions.fit_before: write it in UTC, without a time zone"
-    elif not (
-        settings.window.first <= definitions.fit_before.date() <= settings.window.last
-    ):
+    elif not (settings.window.first <= definitions.fit_before.date() <= settings.window.last):
         yield "polymarket.definitions.fit_before: must lie within polymarket.window"

@@ -8,6 +8,7 @@
 
 from remeasure.studies.polymarket import drawn as POLYMARKET_DRAWN
 from remeasure.studies.polymarket.plan import listing_shards as polymarket_listing_shards
+from remeasure.studies.polymarket.collections import table_paths as polymarket_table_paths
 
 POLYMARKET = PLAN.config.section("polymarket")
 POLYMARKET_FEATURES = f"{PLAN.features}/polymarket"

@@ -9,12 +9,20 @@ def polymarket_place(file):
 
 
 def polymarket_inputs(names):
-    """Inputs of a step by parameter; the planted truth only where it was planted."""
+    """Inputs of a step by parameter, without those that this origin does not have."""
+    files = POLYMARKET.origin == "files"
+    absent = POLYMARKET_DRAWN.NEVER_FILES if files else POLYMARKET_DRAWN.ONLY_FILES
     return {
         name: polymarket_place(file)
         for name, file in names
-        if name != "truth" or POLYMARKET_TRUTH
+        if file not in absent and (name != "truth" or POLYMARKET_TRUTH)
     }
+
+
+POLYMARKET_STEPS = {
+    **POLYMARKET_DRAWN.RESULTS,
+    **(POLYMARKET_DRAWN.FILES_RESULTS if POLYMARKET.origin == "files" else {}),
+}
 
 
 for experiment, (step, reads, writes) in POLYMARKET_DRAWN.EXPERIMENTS.items():
@@ -40,7 +48,7 @@ for experiment, (step, reads, writes) in POLYMARKET_DRAWN.EXPERIMENTS.items():
             PLAN.shell
 
 
-for result, (step, reads, writes) in POLYMARKET_DRAWN.RESULTS.items():
+for result, (step, reads, writes) in POLYMARKET_STEPS.items():
 
     rule:
         name:

@@ -263,3 +263,63 @@ TRUTH = Table(
     ),
     key=("market", "horizon"),
 )
+
+REAL = Table(
+    name="real",
+    meaning="a resolved market of somebody's collection at one horizon before its resolution",
+    columns=(
+        Column(name="source", sql="VARCHAR", meaning="pancake, drozy or midterms"),
+        Column(name="market", sql="VARCHAR", meaning="conditionId, or the collection's own name"),
+        Column(name="event", sql="VARCHAR", meaning="cluster; the market where none is known"),
+        Column(name="event_known", sql="BOOLEAN", meaning="whether its event is known"),
+        Column(name="yes_no", sql="BOOLEAN", meaning="outcomes are Yes and No"),
+        Column(
+            name="dated",
+            sql="BOOLEAN",
+            meaning="the question has a deadline; missing where there is no question",
+            null=True,
+        ),
+        Column(name="horizon", sql="VARCHAR", meaning="day, week or month"),
+        Column(name="closed", sql="TIMESTAMP", meaning="resolution, UTC"),
+        Column(
+            name="price",
+            sql="DOUBLE",
+            unit="USD",
+            meaning="of the first outcome",
+            null=True,
+            check=f"price {_SHARE}",
+        ),
+        Column(
+            name="stale_hours",
+            sql="DOUBLE",
+            unit="h",
+            meaning="age of the price at the forecast time",
+            null=True,
+            check="stale_hours >= 0",
+        ),
+        Column(
+            name="week_dollars",
+            sql="DOUBLE",
+            unit="USD",
+            meaning="traded in the 7 days that end at the forecast time",
+            null=True,
+            check="week_dollars >= 0",
+        ),
+        Column(
+            name="total_dollars",
+            sql="DOUBLE",
+            unit="USD",
+            meaning="traded in the whole life: an outcome, never a filter",
+            null=True,
+        ),
+        Column(
+            name="outcome",
+            sql="SMALLINT",
+            unit="1",
+            meaning="1 when the first outcome won",
+            check="outcome IN (0, 1)",
+        ),
+        Column(name="question", sql="VARCHAR", meaning="as listed", null=True),
+    ),
+    key=("source", "market", "horizon"),
+)

@@ -148,8 +148,9 @@ def _whole(
                 raise _Split from error
             raise
         count = len(rows_of(body, window, rows, wanted.url))
-        if count and body == before:
-            # Beyond its largest offset the service has been seen to repeat a page.
+        if count and body == before and (window.start < window.end or not window.side):
+            # Beyond its largest offset the service has been seen to repeat a page. Equal
+            # fills can look like that, too: where no cut is left, only the cap can tell.
             raise _Split
         yield wanted.path, window
         if count < rows:
