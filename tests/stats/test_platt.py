@@ -7,6 +7,7 @@ import pytest
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
+from remeasure.stats import platt
 from remeasure.stats.cluster_bootstrap import Clusters, draw_counts
 from remeasure.stats.platt import fit_platt, log_odds, refit, resampled_platt
 
@@ -26,6 +27,26 @@ def test_equals_scikit_learn() -> None:
     assert line.slope == pytest.approx(referee.coef_[0, 0], abs=1e-5)
     assert line.intercept == pytest.approx(referee.intercept_[0], abs=1e-5)
     assert line(p) == pytest.approx(referee.predict_proba(log_odds(p)[:, None])[:, 1], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("slope", "intercept"), [(-2.5, 4.0), (-0.8, 1.7), (5.0, -3.0), (0.1, 4.0)]
+)
+def test_far_fits_are_found(slope: float, intercept: float) -> None:
+    """Newton's method alone would run away from the start (1, 0)."""
+    rng = np.random.default_rng(8)
+    x = 1.5 * rng.normal(size=3000)
+    y = (rng.random(3000) < expit(slope * x + intercept)).astype(float)
+    line = fit_platt(expit(x), y, clip=1e-12)
+    referee = LogisticRegression(C=np.inf, tol=1e-10, max_iter=5000).fit(x[:, None], y)
+    assert line.slope == pytest.approx(referee.coef_[0, 0], abs=1e-4)
+    assert line.intercept == pytest.approx(referee.intercept_[0], abs=1e-4)
+
+
+def test_a_dozen_steps_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platt, "MOST_STEPS", 12)
+    p, y, w = world(9, 2000)
+    assert fit_platt(p, y, w).slope == pytest.approx(1.12, abs=0.3)
 
 
 def test_expected_outcomes_return_the_planted_line() -> None:

@@ -28,6 +28,9 @@ CLIP = 0.0005
 STEP = 1e-12
 MOST_STEPS = 100
 
+#: Steps beyond this are checked, and halved at most so many times until they climb.
+FAR, HALVINGS = 0.5, 40
+
 #: Working memory of one slice of refits.
 SLICE_BYTES = 32 * 2**20
 
@@ -135,6 +138,7 @@ def refit(x: Floats, y: Floats, weights: Floats, start: Floats | None = None) ->
             move /= determinant[:, None]
             flat = ~np.isfinite(move).all(axis=1) | (determinant <= 1e-12 * h00 * h11)
             flat |= np.abs(out[open_] + move).max(axis=1) > 1e6
+            move = _shortened(x, y, w, out[open_], move)
             move[flat] = np.nan
             out[open_] += move
             settled = np.abs(move).max(axis=1) <= STEP * np.maximum(1, np.abs(out[open_]).max(1))
@@ -143,3 +147,29 @@ def refit(x: Floats, y: Floats, weights: Floats, start: Floats | None = None) ->
                 return out
     out[open_] = np.nan
     return out
+
+
+def _shortened(x: Floats, y: Floats, weights: Floats, at: Floats, move: Floats) -> Floats:
+    """Steps halved until each raises its likelihood; small ones are near the top and taken whole.
+
+    Without this, Newton's method runs away from fits that lie far from where it starts.
+    """
+    far = np.flatnonzero(np.abs(move).max(axis=1) > FAR)
+    if far.size == 0:
+        return move
+    w, start, step = weights[far], at[far], move[far].copy()
+    before = _likelihood(x, y, w, start)
+    for _ in range(HALVINGS):
+        worse = ~(_likelihood(x, y, w, start + step) >= before)
+        if not worse.any():
+            break
+        step[worse] /= 2
+    out = move.copy()
+    out[far] = step
+    return out
+
+
+def _likelihood(x: Floats, y: Floats, weights: Floats, line: Floats) -> Floats:
+    """Weighted log likelihood of each line, shape (fits,)."""
+    z = line[:, :1] * x + line[:, 1:]
+    return np.asarray((weights * (y * z - np.logaddexp(0, z))).sum(axis=1))
