@@ -115,6 +115,11 @@ EXPERIMENTS: dict[str, tuple[str, tuple[Input, ...], tuple[Input, ...]]] = {
         (("series", "series.duckdb"), ("population", "population.duckdb")),
         (("election", "election.parquet"), ("nobel", "nobel.parquet")),
     ),
+    "synthetic": (
+        "synthetic:measure_synthetic",
+        (),
+        (("synthetic", "synthetic.parquet"),),
+    ),
     "headline": (
         "headline:measure_headline",
         (
@@ -128,6 +133,7 @@ EXPERIMENTS: dict[str, tuple[str, tuple[Input, ...], tuple[Input, ...]]] = {
 
 #: Steps that measure nothing published, likewise.
 RESULTS: dict[str, tuple[str, tuple[Input, ...], tuple[Input, ...]]] = {
+    "intervals": ("intervals:measure_intervals", (), (("intervals", "intervals.parquet"),)),
     "definitions": (
         "definitions:compare_definitions",
         (("forecasts", "forecasts.duckdb"), ("snapshot", "snapshot.duckdb")),
@@ -137,6 +143,7 @@ RESULTS: dict[str, tuple[str, tuple[Input, ...], tuple[Input, ...]]] = {
 
 #: Steps that only a run on tables of one's own has (origin ``files``), likewise.
 FILES_RESULTS: dict[str, tuple[str, tuple[Input, ...], tuple[Input, ...]]] = {
+    "intervals": ("intervals:measure_intervals", (), (("intervals", "intervals.parquet"),)),
     "real": (
         "real_prices:measure_real",
         (("real", "real.duckdb"),),
@@ -192,6 +199,8 @@ MODULES: dict[str, str] = {
     "flow_trap": "chart_flows",
     "flow_uma": "chart_flows",
     "tab_cited": "table_cited",
+    "tab_intervals": "table_intervals",
+    "tab_api_probe": "table_probe",
 }
 
 #: Steps that write a table as an HTML fragment.
@@ -205,6 +214,8 @@ TABLES: dict[str, tuple[Input, ...]] = {
     "tab_population": (("counted", "population.parquet"), ("sampled", "sampled.parquet")),
     "tab_exclusions": (("excluded", "exclusions.parquet"),),
     "tab_definitions": (("variants", "definitions.parquet"),),
+    "tab_intervals": (("intervals", "intervals.parquet"),),
+    "tab_api_probe": (("probe", "probe.parquet"),),
     "tab_real": (("scores", "real_prices.parquet"),),
 }
 

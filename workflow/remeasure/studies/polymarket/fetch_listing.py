@@ -15,6 +15,7 @@ from remeasure.fetch.walk import Pages, chain, opened
 from remeasure.studies.polymarket.addresses import Hosts, events_page
 from remeasure.studies.polymarket.listing_pages import decoded, event_ids, next_cursor
 from remeasure.studies.polymarket.origin import FetchSettings, layout_of
+from remeasure.studies.polymarket.probe import refuse_broken
 
 
 def page_wanted(url: str) -> Wanted:
@@ -76,7 +77,9 @@ class ListingStep(FetchSettings):
     volume_max: float | None = None
 
 
-def fetch_listing(*, manifest: Path, settings: ListingStep, world: Path | None = None) -> None:
+def fetch_listing(
+    *, manifest: Path, settings: ListingStep, world: Path | None = None, probe: Path | None = None
+) -> None:
     """Step: walk one shard of the listing, or go on with it, and list its pages.
 
     Parameters
@@ -85,6 +88,8 @@ def fetch_listing(*, manifest: Path, settings: ListingStep, world: Path | None =
         Output, JSON: see `remeasure.fetch.manifest`.
     world
         Origin ``generated``: the manifest of the world.
+    probe
+        Origin ``public``: what the probe found; a broken assumption stops the crawl.
 
     Raises
     ------
@@ -92,6 +97,8 @@ def fetch_listing(*, manifest: Path, settings: ListingStep, world: Path | None =
         As `walk_events`.
     """
     layout = layout_of(settings, world)
+    if probe is not None:
+        refuse_broken(probe, ("listing", "cursor"))
     with opened(settings.source, layout, rate=settings.crawl.rates.gamma) as pages:
         files = walk_events(
             pages,

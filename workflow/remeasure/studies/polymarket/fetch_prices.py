@@ -14,6 +14,7 @@ from remeasure.store.tables import read_table
 from remeasure.studies.polymarket.addresses import Hosts, hourly_prices, life_prices
 from remeasure.studies.polymarket.origin import FetchSettings, layout_of
 from remeasure.studies.polymarket.prices import price_wanted
+from remeasure.studies.polymarket.probe import refuse_broken
 from remeasure.studies.polymarket.schema import MARKETS, SAMPLE
 
 SOURCE = "polymarket_prices"
@@ -63,6 +64,7 @@ def fetch_prices(
     shard: str,
     settings: PricesStep,
     world: Path | None = None,
+    probe: Path | None = None,
 ) -> None:
     """Step: both price series of each sampled market of a shard.
 
@@ -76,6 +78,8 @@ def fetch_prices(
         Number of the shard.
     world
         Origin ``generated``: the manifest of the world.
+    probe
+        Origin ``public``: what the probe found; a broken assumption stops the crawl.
 
     Raises
     ------
@@ -83,6 +87,8 @@ def fetch_prices(
         Naming every series that could not be had; all others are kept.
     """
     origin = layout_of(settings, world)
+    if probe is not None:
+        refuse_broken(probe, ("hourly prices", "life prices"))
     markets = shard_markets(population, sample, int(shard))
     wanted = [price_wanted(url) for _, _, url, _ in series_of(markets, settings.crawl.hosts)]
     name = f"{SOURCE}_{shard}"

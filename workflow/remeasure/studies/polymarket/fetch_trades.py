@@ -14,6 +14,7 @@ from remeasure.studies.polymarket.addresses import week_window
 from remeasure.studies.polymarket.asof import HORIZON_PRICES
 from remeasure.studies.polymarket.fetch_prices import shard_markets
 from remeasure.studies.polymarket.origin import FetchSettings, layout_of
+from remeasure.studies.polymarket.probe import refuse_broken
 from remeasure.studies.polymarket.settings import Definitions
 from remeasure.studies.polymarket.trades import TradesWindow, trades_wanted, walk_trades
 
@@ -48,6 +49,7 @@ def fetch_trades(
     shard: str,
     settings: TradesStep,
     world: Path | None = None,
+    probe: Path | None = None,
 ) -> None:
     """Step: fills in the week before each forecast time at which the market had a price.
 
@@ -65,6 +67,8 @@ def fetch_trades(
         Number of the shard.
     world
         Origin ``generated``: the manifest of the world.
+    probe
+        Origin ``public``: what the probe found; a broken assumption stops the crawl.
 
     Raises
     ------
@@ -73,6 +77,8 @@ def fetch_trades(
     """
     crawl, definitions = settings.crawl, settings.definitions
     origin = layout_of(settings, world)
+    if probe is not None:
+        refuse_broken(probe, ("trades window", "trades rows", "trades offset", "trades fields"))
     closes = shard_markets(population, sample, int(shard)).select("market", "close_s")
     alive = (
         read_frame(prices, HORIZON_PRICES)

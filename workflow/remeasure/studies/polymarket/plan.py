@@ -44,6 +44,15 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
             "definitions": definitions,
         },
         "features:build_forecasts": {},
+        "intervals:measure_intervals": {
+            "worlds": settings.worlds,
+            "generator": settings.generator,
+        },
+        "synthetic:measure_synthetic": {
+            "generator": settings.generator,
+            **settings.synthetic.model_dump(),
+        },
+        "probe:probe_services": _probe(settings, config),
         "snapshot:parse_snapshot": {},
         "side_series:parse_series": {
             "hosts": settings.crawl.hosts,
@@ -59,6 +68,14 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
     else:
         told |= _crawl(settings, config)
     return told
+
+
+def _probe(settings: Settings, config: Config) -> Mapping[str, Any]:
+    return {
+        "live": settings.origin == "public",
+        "client": config.core.client,
+        "crawl": settings.crawl,
+    }
 
 
 def _crawl(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:

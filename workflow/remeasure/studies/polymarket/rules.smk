@@ -43,6 +43,30 @@ if POLYMARKET.origin == "generated":
             PLAN.shell
 
 
+# What the crawl takes the services for, put to them before it starts; without network nothing
+# is asked, and the table says so.
+rule polymarket_probe:
+    output:
+        probe=f"{POLYMARKET_FEATURES}/probe.parquet",
+    log:
+        f"{PLAN.logs}/polymarket_probe.log",
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=15,
+        host_data=1,
+    params:
+        files=PLAN.files,
+        call=PLAN.call("studies.polymarket.probe:probe_services"),
+    shell:
+        PLAN.shell
+
+
+POLYMARKET_PROBED = (
+    {"probe": rules.polymarket_probe.output.probe} if POLYMARKET.origin == "public" else {}
+)
+
+
 if POLYMARKET.origin != "files":
 
     include: "rules_crawl.smk"

@@ -4,6 +4,7 @@
 rule polymarket_listing:
     input:
         **POLYMARKET_WORLD,
+        **POLYMARKET_PROBED,
     output:
         manifest=f"{PLAN.features}/polymarket_listing_{{part}}.manifest.json",
     log:
@@ -27,6 +28,7 @@ rule polymarket_listing:
 rule polymarket_books:
     input:
         **POLYMARKET_WORLD,
+        **POLYMARKET_PROBED,
     output:
         manifest=f"{PLAN.features}/polymarket_snapshot.manifest.json",
     log:
@@ -82,6 +84,7 @@ rule polymarket_sample:
 rule polymarket_prices:
     input:
         **POLYMARKET_WORLD,
+        **POLYMARKET_PROBED,
         population=rules.polymarket_population.output.population,
         sample=rules.polymarket_sample.output.sample,
     output:
@@ -128,6 +131,7 @@ rule polymarket_asof:
 rule polymarket_trades:
     input:
         **POLYMARKET_WORLD,
+        **POLYMARKET_PROBED,
         population=rules.polymarket_population.output.population,
         sample=rules.polymarket_sample.output.sample,
         prices=rules.polymarket_asof.output.prices,
@@ -194,6 +198,7 @@ rule polymarket_snapshot:
 rule polymarket_fetch_series:
     input:
         **POLYMARKET_WORLD,
+        **POLYMARKET_PROBED,
         population=rules.polymarket_population.output.population,
     output:
         manifest=f"{PLAN.features}/polymarket_series.manifest.json",

@@ -156,6 +156,13 @@ class WorldsSettings(Model):
     seed: int = Field(ge=0)
 
 
+class SyntheticSettings(Model):
+    """The generator against the card's prototype: worlds, and events of each."""
+
+    worlds: int = Field(ge=2)
+    events: int = Field(ge=100)
+
+
 class RateSettings(Model):
     """Requests a second to each service."""
 
@@ -214,5 +221,6 @@ class Settings(Model):
     definitions: Definitions
     generator: GeneratorSettings
     worlds: WorldsSettings
+    synthetic: SyntheticSettings
     crawl: CrawlSettings
     files: FilesSettings

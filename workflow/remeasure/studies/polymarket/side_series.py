@@ -1,10 +1,9 @@
-"""Series beside the markets: Bitcoin by months, Treasury bills, and the charts of single markets."""
+"""Series beside the markets: Bitcoin by months, bill rates, and the charts of single markets."""
 
 from __future__ import annotations
 
 import io
 import json
-import math
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from remeasure.studies.polymarket.addresses import (
 )
 from remeasure.studies.polymarket.origin import FetchSettings, layout_of
 from remeasure.studies.polymarket.prices import points, price_wanted
+from remeasure.studies.polymarket.probe import refuse_broken
 from remeasure.studies.polymarket.schema import BTC_MONTH, CHART_SERIES, RATES
 from remeasure.studies.polymarket.settings import Window
 
@@ -88,7 +88,12 @@ class SeriesStep(FetchSettings):
 
 
 def fetch_series(
-    *, population: Path, manifest: Path, settings: SeriesStep, world: Path | None = None
+    *,
+    population: Path,
+    manifest: Path,
+    settings: SeriesStep,
+    world: Path | None = None,
+    probe: Path | None = None,
 ) -> None:
     """Step: monthly candles of Bitcoin, the bill rate and the series of the charts.
 
@@ -100,9 +105,13 @@ def fetch_series(
         Output, JSON: see `remeasure.fetch.manifest`.
     world
         Origin ``generated``: the manifest of the world.
+    probe
+        Origin ``public``: what the probe found; a broken assumption stops the crawl.
     """
     hosts = settings.crawl.hosts
     origin = layout_of(settings, world)
+    if probe is not None:
+        refuse_broken(probe, ("life prices",))
     wanted = [
         Wanted(bitcoin_months(hosts, *month_bounds(settings.window))),
         Wanted(bill_rate(hosts)),
