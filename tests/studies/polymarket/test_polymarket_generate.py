@@ -57,7 +57,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("world")
     whole = Settings.model_validate(yaml.safe_load(CONFIG.read_text("utf-8"))["polymarket"])
     settings = GenerateStep(
-        generator=whole.generator.model_copy(update={"events": EVENTS_MADE, "seed": 5}),
+        generator=whole.generator.model_copy(update={"events": EVENTS_MADE, "seed": 12}),
         draw=whole.draw,
         definitions=whole.definitions,
         crawl=whole.crawl.model_copy(update={"shards": 1}),
