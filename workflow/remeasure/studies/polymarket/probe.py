@@ -266,7 +266,7 @@ def probe_services(*, probe: Path, settings: ProbeStep) -> None:
     write_frame(pl.DataFrame(rows, schema=schema, orient="row"), probe, PROBES)
 
 
-def _row(name: str, words: str, ask: Probe, seen: Seen) -> tuple[str, ...]:
+def _row(name: str, words: str, ask: Probe, seen: Seen) -> tuple[str, str, str, str, str, str]:
     seen.url = seen.as_of = ""
     try:
         holds, evidence = ask(seen)

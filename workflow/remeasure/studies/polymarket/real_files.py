@@ -110,7 +110,7 @@ def parse_files(*, manifest: Path, real: Path, forecasts: Path, settings: ParseF
             elif name == "drozy":
                 parts.append(_real("drozy", drozy(*tables)))
             else:
-                parts.append(_real("midterms", midterms(*tables, days["week"])))
+                parts.append(_real("midterms", midterms(*tables, days=days["week"])))
         except pl.exceptions.PolarsError as error:
             raise SourceError(
                 f"the tables of {name} lack a column or hold another type: {error}",
@@ -225,7 +225,7 @@ def drozy(bets: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def midterms(markets: pl.DataFrame, trades: pl.DataFrame, days: float) -> pl.DataFrame:
+def midterms(markets: pl.DataFrame, trades: pl.DataFrame, *, days: float) -> pl.DataFrame:
     """Both legs of each market a week before the election, with the dollars of the week before.
 
     The price of a leg is that of its last trade at or before the forecast time; dollars are
