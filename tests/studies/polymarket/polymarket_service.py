@@ -100,11 +100,11 @@ class Service:
                 message = f"max historical trades offset of {self.offset_cap} exceeded"
                 return 400, {"error": message}
             offset = self.offset_cap
-        start, end = int(query["start"]), int(query["end"])
+        start, end = int(query.get("start", 0)), int(query.get("end", 1 << 40))
         found = [
             each
             for each in self.trades
-            if each["conditionId"] == query["market"]
+            if query.get("market", each["conditionId"]) == each["conditionId"]
             and (self.ignores_window or start <= each["timestamp"] <= end)
             and query.get("side", each["side"]) == each["side"]
         ]

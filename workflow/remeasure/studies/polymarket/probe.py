@@ -80,6 +80,7 @@ class Seen:
     url: str = ""
     as_of: str = ""
     first: dict[str, Any] = field(default_factory=dict)
+    first_seen: tuple[str, str] = ("", "")
 
     def json(self, url: str) -> Any:
         """The answer of an address as JSON; refuses bodies that are too long."""
@@ -129,6 +130,7 @@ Probe = Callable[[Seen], tuple[bool, str]]
 def _closed_listing(seen: Seen) -> tuple[bool, str]:
     hosts = seen.settings.crawl.hosts
     seen.first = seen.json(events_page(hosts, closed=True, volume_min=1000))
+    seen.first_seen = seen.url, seen.as_of
     events = seen.first["events"]
     wrong = sum(not each.get("closed") or float(each["volume"]) < 1000 for each in events)
     return bool(events) and not wrong, f"{len(events)} events, {wrong} open or below $1,000"
@@ -276,7 +278,9 @@ def _row(name: str, words: str, ask: Probe, seen: Seen) -> tuple[str, str, str, 
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         # An answer of another shape than expected: that is what the probe is to find.
         found, evidence = FAILS, f"another shape: {type(error).__name__} {error}"[:_EXCERPT]
-    return name, words, found, evidence, seen.url, seen.as_of
+    # What looks at the first page again has asked for nothing itself.
+    url, as_of = (seen.url, seen.as_of) if seen.url else seen.first_seen
+    return name, words, found, evidence, url, as_of
 
 
 def refuse_broken(probe: Path, names: tuple[str, ...]) -> None:
