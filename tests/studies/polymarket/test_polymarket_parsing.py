@@ -14,12 +14,19 @@ from remeasure.config import read_files
 from remeasure.errors import ConfigError, SourceError
 from remeasure.fetch.manifest import Manifest, RawFile, digest
 from remeasure.store.tables import read_table
-from remeasure.studies.polymarket.listing_pages import decoded, events, markets
+from remeasure.studies.polymarket import listing_pages
+from remeasure.studies.polymarket.listing_pages import (
+    decoded,
+    event_ids,
+    events,
+    markets,
+    next_cursor,
+)
 from remeasure.studies.polymarket.population import PopulationStep, parse_population
 from remeasure.studies.polymarket.schema import EVENTS, MARKETS
 from remeasure.studies.polymarket.settings import Definitions, Window
 from remeasure.studies.polymarket.times import parsed_time
-from remeasure.studies.polymarket.topics import chosen, direction, expect_version
+from remeasure.studies.polymarket.topics import chosen_rule, direction, expect_version, topic_of
 from studies.polymarket.polymarket_service import event, market
 
 CONFIG = Path(__file__).parents[3] / "config" / "config.yaml"
@@ -251,8 +258,10 @@ def test_the_first_rule_that_fits_gives_the_topic(
         "tags": [{"slug": tag} for tag in tags],
         "markets": [market(1), market(2, **fields)],
     }
-    found = events(decoded(body(listed), "here")).with_columns(
-        topic=chosen("topic"), rule=chosen("name")
+    found = (
+        events(decoded(body(listed), "here"))
+        .with_columns(rule=chosen_rule())
+        .with_columns(topic=topic_of())
     )
     assert found["topic"].item() == topic
     assert (found["rule"].item() == "no rule fits") == (tags in (["something-new"], []))
@@ -282,3 +291,44 @@ def test_another_version_of_the_mapping_is_refused() -> None:
     expect_version(DEFINITIONS.topics_version)
     with pytest.raises(ConfigError, match=r"topics\.yaml is version"):
         expect_version(99)
+
+
+def test_both_parsers_read_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The quick one takes pages of the usual form only; the other one takes them, too."""
+    usual = body(
+        {**event(1), "parentEventId": 77},
+        {**event(2), "tags": None, "markets": [market(2), market(3, outcomes="", volume=None)]},
+        {**event(3), "markets": [market(4, clobTokenIds=None, bestBid=0, bestAsk=0.5)]},
+        {**event(4), "markets": [], "closedTime": None},
+        next_cursor="abc",
+    )
+    quick = decoded(usual, "here")
+    monkeypatch.setattr(listing_pages, "_usual", lambda body: None)
+    slow = decoded(usual, "here")
+    assert quick.dtype != slow.dtype
+    assert markets(quick).equals(markets(slow))
+    assert events(quick).equals(events(slow))
+    assert next_cursor(quick) == next_cursor(slow) == "abc"
+    assert event_ids(quick) == event_ids(slow) == ["1", "2", "3", "4"]
+
+
+@pytest.mark.parametrize("odd", [{"id": 7}, {"outcomes": ["Yes", "No"]}, {"volumeNum": "12.5"}])
+def test_unusual_forms_go_to_the_other_parser(odd: dict[str, Any]) -> None:
+    page = body({**event(1), "markets": [market(1, **odd)]})
+    assert listing_pages._usual(page) is None
+    plain = markets(decoded(body(event(1)), "here"))
+    assert (
+        markets(decoded(page, "here"))
+        .drop("gamma", "volumeNum", "volumeClob")
+        .equals(plain.drop("gamma", "volumeNum", "volumeClob"))
+    )
+
+
+def test_pages_of_both_forms_end_in_one_table(tmp_path: Path) -> None:
+    """More pages than are typed at once, every third one of the unusual form."""
+    pages = [
+        body({**event(number), "id": number if number % 3 == 0 else str(number)})
+        for number in range(1, 30)
+    ]
+    table = read_table(parsed(tmp_path, pages), MARKETS)
+    assert sorted(int(each) for each in table["event"]) == list(range(1, 30))

@@ -1,11 +1,12 @@
 """Parse the listing into typed tables, and say of every market why it is in the population or not.
 
-Pages are parsed one by one and put into the database, so memory holds one page; what needs
+Pages are parsed a few at a time and put into the database, so memory holds a few; what needs
 all of them (a market listed under two events) is SQL over the database.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -19,7 +20,10 @@ from remeasure.store.tables import create, quoted, writer
 from remeasure.studies.polymarket import listing_pages
 from remeasure.studies.polymarket.schema import EVENTS, MARKETS
 from remeasure.studies.polymarket.settings import Definitions, Window
-from remeasure.studies.polymarket.topics import chosen, direction, expect_version
+from remeasure.studies.polymarket.topics import chosen_rule, direction, expect_version, topic_of
+
+#: Pages that are typed at once.
+PAGES_AT_ONCE = 8
 
 _EVENTS_STAGE, _MARKETS_STAGE = "listed_events", "listed_markets"
 
@@ -48,26 +52,45 @@ def parse_population(*, listings: list[Path], population: Path, settings: Popula
     """
     expect_version(settings.definitions.topics_version)
     with writer(population) as connection:
-        for path in listings:
-            manifest = Manifest.read(path)
-            for entry in manifest.files:
-                page = listing_pages.decoded(manifest.read_verified(entry), manifest.file(entry))
-                try:
-                    events, markets = typed(page, settings)
-                except pl.exceptions.PolarsError as error:
-                    raise SourceError(
-                        f"a field has an unknown form: {str(error).splitlines()[0]}",
-                        where=manifest.file(entry),
-                        remedy="look at the page: the service has changed its format",
-                    ) from error
-                _append(connection, _EVENTS_STAGE, events)
-                _append(connection, _MARKETS_STAGE, markets)
+        for page, where in batches(listings):
+            try:
+                events, markets = typed(page, settings)
+            except pl.exceptions.PolarsError as error:
+                raise SourceError(
+                    f"a field has an unknown form: {str(error).splitlines()[0]}",
+                    where=where,
+                    remedy="look at these pages: the service has changed its format",
+                ) from error
+            _append(connection, _EVENTS_STAGE, events)
+            _append(connection, _MARKETS_STAGE, markets)
         _finish(connection)
+
+
+def batches(listings: Sequence[Path]) -> Iterator[tuple[pl.Series, str]]:
+    """Pages of manifests, a few of one form at a time, and where they lie."""
+    waiting: dict[pl.DataType, list[pl.Series]] = {}
+    places: dict[pl.DataType, list[Path]] = {}
+    for path in listings:
+        manifest = Manifest.read(path)
+        for entry in manifest.files:
+            page = listing_pages.decoded(manifest.read_verified(entry), manifest.file(entry))
+            waiting.setdefault(page.dtype, []).append(page)
+            places.setdefault(page.dtype, []).append(manifest.file(entry))
+            if len(waiting[page.dtype]) == PAGES_AT_ONCE:
+                yield _together(waiting.pop(page.dtype), places.pop(page.dtype))
+    for form, pages in waiting.items():
+        yield _together(pages, places[form])
+
+
+def _together(pages: list[pl.Series], places: list[Path]) -> tuple[pl.Series, str]:
+    return pl.concat(pages), ", ".join(place.as_posix() for place in places)
 
 
 def typed(page: pl.Series, settings: PopulationStep) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Rows of ``events`` and of ``markets`` from one page; a row may be in another page, too."""
-    listed = listing_pages.events(page).with_columns(topic=chosen("topic"), rule=chosen("name"))
+    listed = (
+        listing_pages.events(page).with_columns(rule=chosen_rule()).with_columns(topic=topic_of())
+    )
     events = listed.select(EVENTS.schema().keys())
     of_event = listed.select(
         "event", "parent", "topic", closed_event="closed", event_dollars="dollars"
@@ -163,7 +186,7 @@ def _reason(settings: PopulationStep) -> pl.Expr:
 def _append(connection: duckdb.DuckDBPyConnection, stage: str, frame: pl.DataFrame) -> None:
     connection.register("page", frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
     connection.execute(f"CREATE TABLE IF NOT EXISTS {quoted(stage)} AS FROM page LIMIT 0")
-    connection.execute(f"INSERT INTO {quoted(stage)} FROM page")  # noqa: S608
+    connection.execute(f"INSERT INTO {quoted(stage)} FROM page")
     connection.unregister("page")
 
 

@@ -69,27 +69,31 @@ def expect_version(version: int) -> None:
         )
 
 
-def chosen(then: str, *, tags: str = "tags") -> pl.Expr:
-    """``topic`` or ``name`` of the first rule that fits, for rows of events.
+def chosen_rule(tags: str = "tags") -> pl.Expr:
+    """Name of the first rule that fits, for rows of events.
 
     Parameters
     ----------
-    then
-        ``topic`` or ``name``.
     tags
         Column with the list of tag slugs. For each name in a rule's ``fields`` the frame has a
         boolean column ``has_<name>``: whether a market of the event has it.
     """
     rules = topic_rules().rules
-    answer: pl.Expr = pl.lit(getattr(rules[-1], then))
+    answer: pl.Expr = pl.lit(rules[-1].name)
     for rule in reversed(rules[:-1]):
-        fits = pl.any_horizontal(
-            [pl.col(f"has_{field}") for field in rule.fields]
-            + ([pl.col(tags).list.set_intersection(list(rule.tags)).list.len() > 0]
-               if rule.tags else [])
-        ).fill_null(value=False)  # fmt: skip
-        answer = pl.when(fits).then(pl.lit(getattr(rule, then))).otherwise(answer)
+        having = [pl.col(f"has_{field}") for field in rule.fields]
+        if rule.tags:
+            common = pl.col(tags).list.set_intersection(list(rule.tags))
+            having.append(common.list.len() > 0)
+        fits = pl.any_horizontal(having).fill_null(value=False)
+        answer = pl.when(fits).then(pl.lit(rule.name)).otherwise(answer)
     return answer
+
+
+def topic_of(rule: str = "rule") -> pl.Expr:
+    """Topic of each rule's name."""
+    known = {each.name: each.topic for each in topic_rules().rules}
+    return pl.col(rule).replace_strict(known, return_dtype=pl.String)
 
 
 def direction(question: str = "question", first_outcome: str = "first_outcome") -> pl.Expr:
