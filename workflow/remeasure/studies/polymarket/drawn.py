@@ -143,7 +143,6 @@ RESULTS: dict[str, tuple[str, tuple[Input, ...], tuple[Input, ...]]] = {
 
 #: Steps that only a run on tables of one's own has (origin ``files``), likewise.
 FILES_RESULTS: dict[str, tuple[str, tuple[Input, ...], tuple[Input, ...]]] = {
-    "intervals": ("intervals:measure_intervals", (), (("intervals", "intervals.parquet"),)),
     "real": (
         "real_prices:measure_real",
         (("real", "real.duckdb"),),
