@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
@@ -171,7 +172,7 @@ def test_one_meaning_has_one_place(tail: str) -> None:
     """Encoding an unreserved character, or writing hexadecimal digits small, changes nothing."""
     place = place_of(f"http://h/{tail}")
     again = tail.replace("%2F", "%2f").replace("~", "%7e").replace("x", "%78")
-    if "%5A" not in tail:  # there the A is a digit
+    if not re.search("%.?A", tail):  # there the A is a digit
         again = again.replace("A", "%41")
     if len(again) < 3000:
         assert place_of(f"http://H:80/{again}") == place

@@ -144,6 +144,33 @@ class Cache:
         self.settings = settings or ClientSettings()
         self.offline = offline
         self.refresh = refresh and not offline
+        self._client: Client | None = None
+        self._locked = ExitStack()
+        self._hosts: set[str] = set()
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Keep one client, its rate limit and the locks of hosts over many calls of `fetch`."""
+        with Client(self.settings) as client, self._locked:
+            self._client = client
+            try:
+                yield
+            finally:
+                self._client = None
+                self._hosts.clear()
+
+    def pause(self, failures: int) -> None:
+        """Wait as the client does after that many failed attempts."""
+        if self._client is not None:
+            self._client.back_off(failures)
+
+    def _lock(self, host: str, stack: ExitStack) -> None:
+        """Hold the lock of a host for one job, or as long as the client is kept."""
+        if self._client is None:
+            stack.enter_context(_host_lock(self.root / host))
+        elif host not in self._hosts:
+            self._locked.enter_context(_host_lock(self.root / host))
+            self._hosts.add(host)
 
     def fetch(
         self, wanted: Sequence[Wanted], *, title: str = "fetching", explain: Explain | None = None
@@ -223,7 +250,8 @@ class _Job:
 
     def __init__(self, cache: Cache, total: int, explain: Explain | None) -> None:
         self.cache, self.root, self.total, self.explain = cache, cache.root, total, explain
-        self.client = Client(cache.settings)
+        self.kept = cache._client is not None
+        self.client = cache._client or Client(cache.settings)
         self.hosts_lost: dict[str, HostError] = {}
         self.lock = threading.Lock()
 
@@ -233,8 +261,9 @@ class _Job:
         errors: dict[str, ExpectedError] = {}
         with ExitStack() as stack:
             for host in sorted({layout.host_folder(each.url) for each in todo}):
-                stack.enter_context(_host_lock(self.root / host))  # sorted: no deadlock
-            stack.enter_context(self.client)
+                self.cache._lock(host, stack)  # sorted: no deadlock
+            if not self.kept:
+                stack.enter_context(self.client)
             bar = stack.enter_context(_progress(title, len(todo)))
             pool = stack.enter_context(ThreadPoolExecutor(self.cache.settings.workers))
             jobs = {pool.submit(self._complete, each): each.path for each in todo}

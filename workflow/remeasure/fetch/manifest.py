@@ -17,9 +17,9 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Literal, Self, get_args
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
@@ -61,13 +61,22 @@ class RawFile:
     sha256: str
 
     def __post_init__(self) -> None:
-        pure = PurePosixPath(self.path)
-        if not pure.parts or pure.is_absolute() or ".." in pure.parts or "\0" in self.path:
+        parts = frozenset(self.path.split("/"))
+        if (
+            parts <= {"", "."}
+            or self.path.startswith("/")
+            or ".." in parts
+            or "\0" in self.path
+        ):
             raise ValueError(f"{self.path!r} is not a path below the root")
         if self.size < 0:
             raise ValueError(f"{self.path}: size {self.size} is negative")
         if not _SHA256.fullmatch(self.sha256):
             raise ValueError(f"{self.path}: {self.sha256!r} is not a SHA-256")
+
+
+def _row(entry: RawFile) -> str:
+    return json.dumps({"path": entry.path, "sha256": entry.sha256, "size": entry.size})
 
 
 @with_config(ConfigDict(extra="forbid"))
@@ -127,9 +136,21 @@ class Manifest:
                 remedy="delete it and run the step that writes it again",
             ) from error
 
+    @staticmethod
+    def root_in(path: Path) -> Path:
+        """The root that a manifest names, without a look at its files; SourceError as `read`."""
+        try:
+            return Path(json.loads(path.read_bytes())["root"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise SourceError(
+                f"the manifest cannot be read: {error}",
+                where=path,
+                remedy="delete it and run the step that writes it again",
+            ) from error
+
     def write(self, path: Path) -> None:
         """Write the manifest: sorted keys, one file a line, no times."""
-        rows = ",\n".join("  " + json.dumps(asdict(entry), sort_keys=True) for entry in self.files)
+        rows = ",\n".join("  " + _row(entry) for entry in self.files)
         body = f"[\n{rows}\n ]" if rows else "[]"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(

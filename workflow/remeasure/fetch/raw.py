@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -63,7 +64,7 @@ class Wanted:
     max_bytes: int | None = None
     check: Check | None = None
 
-    @property
+    @cached_property
     def path(self) -> str:
         """Place in the raw layout."""
         path = layout.url_to_path(self.url)

@@ -1,0 +1,1 @@
+"""How accurate are Polymarket's prices? Calibration, skill, the volume trap, tails, costs."""

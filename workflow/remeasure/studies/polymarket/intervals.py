@@ -1,0 +1,250 @@
+"""Do the intervals cover? Many generated worlds whose truth is known, each measured like data.
+
+In every world the study's own 95% intervals are made for the average gap, for the returns at
+both tails, for skill and for the slope of recalibration, once by resampling events and once by
+resampling markets. What should happen is known: an honest interval holds the truth in about 95
+of 100 worlds.
+
+Two kinds of worlds are needed. In the recipe's, outcomes of one event depend on each other only
+against each other (one candidate wins), which makes means steadier, if anything: there
+resampling markets does no harm. In ladders, every event with several markets asks nearly the
+same question several times, as lists of deadlines and thresholds do; there markets are not so
+many draws of chance as there are rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandera.polars as pa
+import polars as pl
+from numpy.typing import NDArray
+
+from remeasure.model import Model
+from remeasure.stats.calibration import gap
+from remeasure.stats.cluster_bootstrap import Clusters, draw_counts
+from remeasure.stats.platt import fit_platt, resampled_platt
+from remeasure.store.frames import write_frame
+from remeasure.studies.polymarket.band_sums import by_band
+from remeasure.studies.polymarket.estimates import Estimate, Resampling, Rows, Scored, ends
+from remeasure.studies.polymarket.settings import GeneratorSettings, WorldsSettings
+from remeasure.studies.polymarket.world import (
+    DRAW,
+    EXCLUSIVE_SHARE,
+    REAL_TRADING,
+    WEEK,
+    World,
+    draw,
+    world,
+)
+
+Floats = NDArray[np.float64]
+
+#: Bands of the tails, in ten-thousandths.
+CHEAP: Final = (200, 500)
+DEAR: Final = (9500, 9800)
+
+#: The recipe's draws with more by topic, so that smaller worlds hold enough markets, and more
+#: of them from one event.
+DENSER: Final = DRAW.model_copy(
+    update={"topic_share": {name: min(1.0, 2.5 * rate) for name, rate in DRAW.topic_share.items()}}
+)
+
+#: One world in so many is refitted: every resample is a fit.
+FITTED: Final = 20
+
+#: Worlds and events from which the truth is computed, with probabilities for outcomes.
+TRUE_WORLDS, TRUE_EVENTS = 2, 60_000
+
+INTERVALS = pa.DataFrameSchema(
+    {
+        "kind": pa.Column(pl.String, pa.Check.isin(["recipe", "ladders"])),
+        "number": pa.Column(pl.String),
+        "resampled": pa.Column(pl.String, pa.Check.isin(["events", "markets"])),
+        "truth": pa.Column(pl.Float64),
+        "mean": pa.Column(pl.Float64),
+        "worlds": pa.Column(pl.Int64, pa.Check.gt(0)),
+        "covered": pa.Column(pl.Int64, pa.Check.ge(0)),
+        "below": pa.Column(pl.Int64, pa.Check.ge(0)),
+        "above": pa.Column(pl.Int64, pa.Check.ge(0)),
+        "width": pa.Column(pl.Float64),
+        "markets": pa.Column(pl.Float64),
+    },
+    unique=["kind", "number", "resampled"],
+    name="coverage of intervals",
+)
+"""One row a kind of world, number and way of resampling: the truth, the mean estimate, in how
+many worlds the interval held the truth, lay below or above it, its mean width, and the mean
+number of really traded markets."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How the events with several markets of a kind of world hang together; see `world`."""
+
+    name: str
+    exclusive: float
+    shared: float
+
+
+KINDS: Final = (Kind("recipe", EXCLUSIVE_SHARE, 0.0), Kind("ladders", 0.0, 0.9))
+
+
+class Repeated(Resampling):
+    """The draws of `Resampling` for one number of clusters, made once and used again."""
+
+    @cached_property
+    def _drawn(self) -> dict[int, Floats]:
+        return {}
+
+    def of(self, sums: Floats) -> Floats:
+        """Sums over each resample from sums of each cluster."""
+        count = sums.shape[0]
+        if count not in self._drawn:
+            rng = np.random.default_rng(self.seed)
+            self._drawn[count] = draw_counts(count, self.resamples, rng).astype(np.float64)
+        flat = self._drawn[count] @ sums.reshape(count, -1)
+        return np.asarray(flat.reshape(self.resamples, *sums.shape[1:]))
+
+
+class IntervalsStep(Model):
+    """The many worlds: how many, how large, how often each is resampled; the planted slopes."""
+
+    worlds: WorldsSettings
+    generator: GeneratorSettings
+
+
+def measure_intervals(*, intervals: Path, settings: IntervalsStep) -> None:
+    """Step: how often intervals cover.
+
+    Parameters
+    ----------
+    intervals
+        Output, Parquet: see ``INTERVALS``.
+    """
+    frames = [coverage(kind, settings) for kind in KINDS]
+    write_frame(pl.concat(frames), intervals, INTERVALS)
+
+
+def coverage(kind: Kind, settings: IntervalsStep) -> pl.DataFrame:
+    """Rows of ``INTERVALS`` of one kind of world."""
+    truth = truths(kind, settings)
+    rows = []
+    for place in range(settings.worlds.worlds):
+        seed = settings.worlds.seed + place
+        week = really_traded(_world(kind, settings, seed, settings.worlds.events))
+        for resampled in ("events", "markets"):
+            grouped = week if resampled == "events" else week.ungrouped()
+            fit = place % FITTED == 0
+            for number, each in estimates(grouped, settings.worlds.resamples, seed, fit=fit):
+                if each.low is not None and each.high is not None:
+                    rows.append((number, resampled, each.value, each.low, each.high, week.n))
+    table = pl.DataFrame(
+        rows, schema=["number", "resampled", "value", "low", "high", "n"], orient="row"
+    ).with_columns(truth=pl.col("number").replace_strict(truth, return_dtype=pl.Float64))
+    return (
+        table.group_by("number", "resampled", maintain_order=True)
+        .agg(
+            pl.lit(kind.name).alias("kind"),
+            pl.col("truth").first(),
+            pl.col("value").mean().alias("mean"),
+            pl.len().cast(pl.Int64).alias("worlds"),
+            pl.col("truth").is_between("low", "high").sum().cast(pl.Int64).alias("covered"),
+            (pl.col("high") < pl.col("truth")).sum().cast(pl.Int64).alias("below"),
+            (pl.col("low") > pl.col("truth")).sum().cast(pl.Int64).alias("above"),
+            (pl.col("high") - pl.col("low")).mean().alias("width"),
+            pl.col("n").mean().alias("markets"),
+        )
+        .select(*INTERVALS.columns)
+    )
+
+
+def _world(kind: Kind, settings: IntervalsStep, seed: int, events: int) -> World:
+    asked = settings.generator.model_copy(update={"seed": seed, "events": events})
+    return world(asked, exclusive=kind.exclusive, shared=kind.shared)
+
+
+def really_traded(made: World) -> Rows:
+    """The sampled markets that were really traded a week before the close."""
+    sample = draw(made, DENSER)
+    traded = made.week_cents[sample.market, WEEK] >= 100 * REAL_TRADING
+    market = sample.market[traded]
+    return Rows(
+        tick=made.price[market, WEEK],
+        y=made.first_won[market].astype(np.float64),
+        w=sample.weight[traded],
+        clusters=Clusters.of(made.event[market]),
+    )
+
+
+def estimates(
+    rows: Rows, resamples: int, seed: int, *, fit: bool
+) -> Iterator[tuple[str, Estimate]]:
+    """The study's own estimates and intervals, by name.
+
+    Parameters
+    ----------
+    fit
+        Whether to refit the slope, weighted and not, in every resample.
+    """
+    resampling = Repeated(resamples, seed)
+    scored = Scored.of(rows, resampling)
+    yield "average gap", scored.gap()
+    low, high = ends(float(gap(scored.moments)), gap(scored.drawn))
+    yield "average gap, percentiles", Estimate(value=scored.gap().value, low=low, high=high)
+    yield "skill", scored.part("skill")
+    both = rows.both_sides()
+    for name, edges in (("return, 2-5 cents", CHEAP), ("return, 95-98 cents", DEAR)):
+        yield name, by_band(both, edges, resampling)[0, "return"]
+    if fit:
+        for name, w in (("slope, weighted", rows.w), ("slope, unweighted", np.ones_like(rows.w))):
+            line = fit_platt(rows.p, rows.y, w)
+            rng = np.random.default_rng(seed)
+            drawn = resampled_platt(rows.p, rows.y, w, rows.clusters, resamples, rng)[:, 0]
+            low, high = ends(line.slope, drawn)
+            yield name, Estimate(value=line.slope, low=low, high=high)
+
+
+def truths(kind: Kind, settings: IntervalsStep) -> dict[str, float]:
+    """What the intervals should hold, by name: means over large worlds of what they rest on.
+
+    Probabilities stand in the place of outcomes and whole populations in that of samples.
+    Markets hang together in the estimates only, never in their means.
+    """
+    alone = Kind(kind.name, kind.exclusive, 0.0)
+    parts = [
+        _population(_world(alone, settings, settings.worlds.seed - 1 - place, TRUE_EVENTS))
+        for place in range(TRUE_WORLDS)
+    ]
+    rows = Rows(
+        tick=np.concatenate([each.tick for each in parts]),
+        y=np.concatenate([each.y for each in parts]),
+        w=np.concatenate([each.w for each in parts]),
+        clusters=Clusters.alone(sum(each.n for each in parts)),
+    )
+    scored, both = Scored.of(rows, None), rows.both_sides()
+    known = {"average gap": float(gap(scored.moments))}
+    known["average gap, percentiles"] = known["average gap"]
+    known["skill"] = float(scored.parts.skill)
+    for name, (low, high) in (("return, 2-5 cents", CHEAP), ("return, 95-98 cents", DEAR)):
+        inside = (both.tick >= low) & (both.tick < high)
+        known[name] = float(np.mean(both.y[inside] / both.p[inside] - 1))
+    known["slope, weighted"] = known["slope, unweighted"] = settings.generator.distortion[0]
+    assert all(map(math.isfinite, known.values()))  # noqa: S101 - large worlds fill all bands
+    return known
+
+
+def _population(made: World) -> Rows:
+    market = np.flatnonzero(made.clean & (made.week_cents[:, WEEK] >= 100 * REAL_TRADING))
+    return Rows(
+        tick=made.price[market, WEEK],
+        y=made.probability[market, WEEK],
+        w=np.ones(market.size),
+        clusters=Clusters.alone(market.size),
+    )
