@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from polymarket_worlds import WEEK, Week, sampled, settings
 from scipy.special import expit, logsumexp
 
+from polymarket_worlds import WEEK, Week, sampled, settings
 from remeasure.stats import sampling
 from remeasure.stats.bands import band
 from remeasure.stats.calibration import bin_moments, murphy

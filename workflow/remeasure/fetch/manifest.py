@@ -62,12 +62,7 @@ class RawFile:
 
     def __post_init__(self) -> None:
         parts = frozenset(self.path.split("/"))
-        if (
-            parts <= {"", "."}
-            or self.path.startswith("/")
-            or ".." in parts
-            or "\0" in self.path
-        ):
+        if parts <= {"", "."} or self.path.startswith("/") or ".." in parts or "\0" in self.path:
             raise ValueError(f"{self.path!r} is not a path below the root")
         if self.size < 0:
             raise ValueError(f"{self.path}: size {self.size} is negative")

@@ -15,17 +15,13 @@ BILLS = "Treasury bill rates"
 _FORECASTS = (MARKETS, PRICES, TRADES)
 
 
-def _figure(
-    name: str, title: str, caption: str, *needs: str, minutes: float = 0.1
-) -> Output:
+def _figure(name: str, title: str, caption: str, *needs: str, minutes: float = 0.1) -> Output:
     return Output(
         id=f"fig_{name}", kind="figure", title=title, caption=caption, needs=needs, minutes=minutes
     )
 
 
-def _number(
-    output: str, title: str, caption: str, *needs: str, minutes: float = 0.1
-) -> Output:
+def _number(output: str, title: str, caption: str, *needs: str, minutes: float = 0.1) -> Output:
     return Output(
         id=output, kind="number", title=title, caption=caption, needs=needs, minutes=minutes
     )
@@ -98,9 +94,7 @@ _OUTPUTS = (
         "Markets by year, shares of topics, share resolved to the first outcome.",
         MARKETS,
     ),
-    _number(
-        "stat_5050", "Markets resolved 50-50", "Share of markets with much trading.", MARKETS
-    ),
+    _number("stat_5050", "Markets resolved 50-50", "Share of markets with much trading.", MARKETS),
     _number(
         "stat_sampling",
         "The sample",
@@ -367,9 +361,7 @@ _OUTPUTS = (
     _number(
         "check_weights", "Inclusion probabilities by hand", "Fixtures of the toolbox: arithmetic."
     ),
-    _number(
-        "check_murphy", "The decomposition by hand", "A fixture of six forecasts: arithmetic."
-    ),
+    _number("check_murphy", "The decomposition by hand", "A fixture of six forecasts: arithmetic."),
     _number("check_spread", "Costs by hand", "Relative to the middle, and to money paid."),
     _number(
         "check_trap_identity",
