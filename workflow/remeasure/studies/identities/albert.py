@@ -99,6 +99,17 @@ def _factoring(book: Book, sides: Sides, points: Points, rng: Generator) -> None
     first = book.case(FACTOR, "extra parameters at E=H")
     words, width = first.whole("V"), first.whole("H")
     book.put(first, -saved(words, width, width))
+    every = [
+        (case.whole("V"), case.whole("H"), case.whole("E"))
+        for case in book.cases(FACTOR, "parameters saved")
+    ]
+    sides.exact(
+        "factoring saves VH − E(V+H) parameters",
+        "closed form",
+        [saved(*each) for each in every],
+        "difference of the tables",
+        [saved_by_tables(*each) for each in every],
+    )
     book.fill(
         FACTOR,
         "parameters saved",

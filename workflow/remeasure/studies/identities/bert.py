@@ -145,6 +145,13 @@ def changes(
     return Fraction(changed), Fraction(tied), Fraction(better)
 
 
+def changed_by_arrays(chain: Floats, law: Floats) -> float:
+    """The first of these shares where nothing is tied, in floats."""
+    joint = law[:, None, None] * chain[:, :, None] * chain[None, :, :]
+    other = joint.argmax(axis=1) != chain.argmax(axis=1)[:, None]
+    return float(joint.sum(axis=1)[other].sum())
+
+
 # --- the article ----------------------------------------------------------------------------
 
 
@@ -221,6 +228,14 @@ def _chains(book: Book, sides: Sides, points: Points) -> None:
         gain = gains[states, c] = both - left
         exact = exact_chain(chain)
         changed = changes(exact, [Fraction(float(value)) for value in law])[0]
+        sides.close(
+            f"share of contexts whose prediction changes, {name}",
+            "rational numbers, context by context",
+            float(changed),
+            "largest entries of the joint law",
+            changed_by_arrays(chain, law),
+            units=256.0,
+        )
         answers = {
             (CHAINS, "left-only Bayes accuracy"): left,
             (CHAINS, "two-sided Bayes accuracy"): both,

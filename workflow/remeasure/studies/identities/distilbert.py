@@ -414,9 +414,10 @@ def _students(
             ],
         )
         for size in SIZES:
-            low, high = _range(students.hard[size], options)
+            mean = float(students.hard[size].mean())
+            low, high = _range(mean, students.hard[size], options.trials)
             points.add(
-                SAMPLES, f"labels, K={states}", float(students.hard[size].mean()), x=size,
+                SAMPLES, f"labels, K={states}", mean, x=size,
                 low=low, high=high,
             )  # fmt: skip
             if size <= 100:
@@ -426,10 +427,10 @@ def _students(
     _teacher(book, sides)
 
 
-def _range(values: Floats, options: DistilbertSettings) -> tuple[float, float]:
-    """95% range of an average over as many trials as the article's; losses are not negative."""
-    error = 1.959963984540054 * float(values.std(ddof=1)) / math.sqrt(options.trials)
-    return max(0.0, float(values.mean()) - error), float(values.mean()) + error
+def _range(mean: float, values: Floats, trials: int) -> tuple[float, float]:
+    """95% range of an average over ``trials``; neither a loss nor a share is negative."""
+    error = 1.959963984540054 * float(values.std(ddof=1)) / math.sqrt(trials)
+    return max(0.0, mean - error), mean + error
 
 
 def _put_students(book: Book, found: dict[int, Students], options: DistilbertSettings) -> None:
@@ -447,8 +448,16 @@ def _put_students(book: Book, found: dict[int, Students], options: DistilbertSet
             book.put(case, float(lost.max()), note="of every path that has seen all states")
             continue
         values = getattr(students, names[case.row.quantity])[size]
-        low, high = _range(values, options)
-        note = f"mean of {values.size:,} paths, and 95% range of averages over {options.trials}"
+        chain = random_chain(case.whole("K"), CONCENTRATION, CHAINS[case.whole("K")])
+        exact = {"soft": soft_student, "seen": all_seen}.get(names[case.row.quantity])
+        if exact is None:
+            value, how = float(values.mean()), f"mean of {values.size:,} paths"
+        else:
+            value, how = exact(chain, stationary(chain), size), "exact expectation"
+        low, high = _range(value, values, options.trials)
+        if names[case.row.quantity] == "seen":
+            high = min(high, 1.0)
+        note = f"{how}, and 95% range of averages over {options.trials}"
         if not case.has("T seed 25;") and not case.has("T seed 30; 200"):
             note = (
                 f"underdetermined: chain, trials and seed are not printed; possible are"
@@ -456,7 +465,7 @@ def _put_students(book: Book, found: dict[int, Students], options: DistilbertSet
             )
         book.put(
             case,
-            float(values.mean()),
+            value,
             low=low,
             high=high,
             n=options.trials,
