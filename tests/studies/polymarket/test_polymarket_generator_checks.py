@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from polymarket_worlds import WEEK, Floats, Week, sampled, settings
 
+from polymarket_worlds import WEEK, Floats, Week, sampled, settings
 from remeasure.stats import sampling
 from remeasure.stats.bands import band, ticks
 from remeasure.stats.calibration import bin_moments, brier, distorted, gap, murphy, skill
