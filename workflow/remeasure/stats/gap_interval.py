@@ -35,6 +35,10 @@ def gap_interval(
     ``(1 - level) / 2`` of the gaps ``sum |s d + e|`` reaches the estimate from below, and from
     above. Where chance alone gives gaps as large as the estimate, the low end is 0.
 
+    How the true distances are spread over the bins is not known, and matters: what is spread
+    thinly hides behind chance. The high end is therefore the larger of two, the other one with
+    ``sqrt(d^2 + var e)`` for the size of ``d``, which gives every bin a part.
+
     Parameters
     ----------
     moments
@@ -47,8 +51,7 @@ def gap_interval(
     Returns
     -------
     low, high; the estimate itself is let in where it would stand outside, as it does where the
-    gap is mostly noise. NaN when nothing carries weight. In simulations the interval holds the
-    truth in 89 to 99 of a hundred samples, least where single bins hold little and miss much.
+    gap is mostly noise. NaN when nothing carries weight.
     """
 
     def size(distances: Floats) -> Floats:
@@ -105,16 +108,30 @@ def _inverted(
     def above(scale: float) -> float:
         return float(np.mean(size(scale * distance + error) >= estimate))
 
-    def below(scale: float) -> float:
-        return float(np.mean(size(scale * distance + error) <= estimate))
+    low = _crossing(lambda scale: above(scale) >= tail, 0.0, 1.0) if above(0.0) < tail else 0.0
+    highs = [estimate]
+    for way in (distance, np.copysign(np.hypot(distance, error.std(axis=0)), distance)):
+        scale = _largest(way, error, size, estimate, tail)
+        highs.append(scale**power * float(size(way)))
+    return min(low**power * estimate, estimate), max(highs)
 
-    low, top = 0.0, 1.0
-    if above(0.0) < tail:
-        low = _crossing(lambda scale: above(scale) >= tail, 0.0, 1.0)
-    while below(top) > tail:
+
+def _largest(
+    way: Floats,
+    error: Floats,
+    size: Callable[[Floats], Floats],
+    estimate: float,
+    tail: float,
+) -> float:
+    """The scale from which on only a share ``tail`` of sizes is as small as the estimate."""
+
+    def rare(scale: float) -> bool:
+        return float(np.mean(size(scale * way + error) <= estimate)) <= tail
+
+    top = 1.0
+    while not rare(top):
         top *= 2
-    high = _crossing(lambda scale: below(scale) <= tail, 0.0, top)
-    return min(low**power * estimate, estimate), max(high**power * estimate, estimate)
+    return _crossing(rare, 0.0, top)
 
 
 def _crossing(holds: Callable[[float], bool], low: float, high: float) -> float:

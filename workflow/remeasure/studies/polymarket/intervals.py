@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -33,7 +33,11 @@ from remeasure.stats.platt import fit_platt, resampled_platt
 from remeasure.store.frames import write_frame
 from remeasure.studies.polymarket.band_sums import by_band
 from remeasure.studies.polymarket.estimates import Estimate, Resampling, Rows, Scored, ends
-from remeasure.studies.polymarket.settings import GeneratorSettings, WorldsSettings
+from remeasure.studies.polymarket.settings import (
+    DrawSettings,
+    GeneratorSettings,
+    WorldsSettings,
+)
 from remeasure.studies.polymarket.world import (
     DRAW,
     EXCLUSIVE_SHARE,
@@ -53,11 +57,11 @@ DEAR: Final = (9500, 9800)
 #: The recipe's draws with more by topic, so that smaller worlds hold enough markets, and more
 #: of them from one event.
 DENSER: Final = DRAW.model_copy(
-    update={"topic_share": {name: min(1.0, 2.5 * rate) for name, rate in DRAW.topic_share.items()}}
+    update={"topic_share": {name: min(1.0, 5 * rate) for name, rate in DRAW.topic_share.items()}}
 )
 
 #: One world in so many is refitted: every resample is a fit.
-FITTED: Final = 20
+FITTED: Final = 10
 
 #: Worlds and events from which the truth is computed, with probabilities for outcomes.
 TRUE_WORLDS, TRUE_EVENTS = 2, 60_000
@@ -137,14 +141,19 @@ def coverage(kind: Kind, settings: IntervalsStep) -> pl.DataFrame:
     truth = truths(kind, settings)
     rows = []
     for place in range(settings.worlds.worlds):
-        seed = settings.worlds.seed + place
-        week = really_traded(_world(kind, settings, seed, settings.worlds.events))
-        for resampled in ("events", "markets"):
-            grouped = week if resampled == "events" else week.ungrouped()
-            fit = place % FITTED == 0
-            for number, each in estimates(grouped, settings.worlds.resamples, seed, fit=fit):
-                if each.low is not None and each.high is not None:
-                    rows.append((number, resampled, each.value, each.low, each.high, week.n))
+        seed, resamples = settings.worlds.seed + place, settings.worlds.resamples
+        made = _world(kind, settings, seed, settings.worlds.events)
+        # Slopes need the recipe's own draws: their bias comes from what the draws prefer.
+        sets = [(estimates, really_traded(made, DENSER))]
+        if place % FITTED == 0:
+            sets.append((slopes, really_traded(made, DRAW)))
+        for measure, week in sets:
+            for resampled, grouped in (("events", week), ("markets", week.ungrouped())):
+                rows += [
+                    (number, resampled, each.value, each.low, each.high, week.n)
+                    for number, each in measure(grouped, resamples, seed)
+                    if each.low is not None
+                ]
     table = pl.DataFrame(
         rows, schema=["number", "resampled", "value", "low", "high", "n"], orient="row"
     ).with_columns(truth=pl.col("number").replace_strict(truth, return_dtype=pl.Float64))
@@ -170,9 +179,9 @@ def _world(kind: Kind, settings: IntervalsStep, seed: int, events: int) -> World
     return world(asked, exclusive=kind.exclusive, shared=kind.shared)
 
 
-def really_traded(made: World) -> Rows:
+def really_traded(made: World, drawn: DrawSettings = DENSER) -> Rows:
     """The sampled markets that were really traded a week before the close."""
-    sample = draw(made, DENSER)
+    sample = draw(made, drawn)
     traded = made.week_cents[sample.market, WEEK] >= 100 * REAL_TRADING
     market = sample.market[traded]
     return Rows(
@@ -183,32 +192,28 @@ def really_traded(made: World) -> Rows:
     )
 
 
-def estimates(
-    rows: Rows, resamples: int, seed: int, *, fit: bool
-) -> Iterator[tuple[str, Estimate]]:
-    """The study's own estimates and intervals, by name.
-
-    Parameters
-    ----------
-    fit
-        Whether to refit the slope, weighted and not, in every resample.
-    """
+def estimates(rows: Rows, resamples: int, seed: int) -> Iterator[tuple[str, Estimate]]:
+    """The study's own estimates and intervals of gap, skill and tails, by name."""
     resampling = Repeated(resamples, seed)
     scored = Scored.of(rows, resampling)
-    yield "average gap", scored.gap()
-    low, high = ends(float(gap(scored.moments)), gap(scored.drawn))
-    yield "average gap, percentiles", Estimate(value=scored.gap().value, low=low, high=high)
+    found = scored.gap()
+    yield "average gap", found
+    low, high = np.quantile(gap(scored.drawn), [0.025, 0.975])
+    yield "average gap, percentiles", replace(found, low=float(low), high=float(high))
     yield "skill", scored.part("skill")
     both = rows.both_sides()
     for name, edges in (("return, 2-5 cents", CHEAP), ("return, 95-98 cents", DEAR)):
         yield name, by_band(both, edges, resampling)[0, "return"]
-    if fit:
-        for name, w in (("slope, weighted", rows.w), ("slope, unweighted", np.ones_like(rows.w))):
-            line = fit_platt(rows.p, rows.y, w)
-            rng = np.random.default_rng(seed)
-            drawn = resampled_platt(rows.p, rows.y, w, rows.clusters, resamples, rng)[:, 0]
-            low, high = ends(line.slope, drawn)
-            yield name, Estimate(value=line.slope, low=low, high=high)
+
+
+def slopes(rows: Rows, resamples: int, seed: int) -> Iterator[tuple[str, Estimate]]:
+    """The slope with the weights of the sample and without, refitted in every resample."""
+    for name, w in (("slope, weighted", rows.w), ("slope, unweighted", np.ones_like(rows.w))):
+        line = fit_platt(rows.p, rows.y, w)
+        rng = np.random.default_rng(seed)
+        drawn = resampled_platt(rows.p, rows.y, w, rows.clusters, resamples, rng)[:, 0]
+        low, high = ends(line.slope, drawn)
+        yield name, Estimate(value=line.slope, low=low, high=high)
 
 
 def truths(kind: Kind, settings: IntervalsStep) -> dict[str, float]:

@@ -27,7 +27,7 @@ NOTE = (
     " chance adds to absolute values twice; the study’s interval inverts a test instead."
     " Returns that rest on fewer than ten winners are widened and then cover too often."
     " The slope without weights is biased by the draw by size and misses on purpose; slopes"
-    " are refitted in one world of twenty. Where candidates exclude each other (recipe),"
+    " are refitted in one world of ten. Where candidates exclude each other (recipe),"
     " resampling markets does no harm; where they share a fate (ladders), it does."
 )
 
