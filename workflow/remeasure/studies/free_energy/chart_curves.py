@@ -19,6 +19,9 @@ from remeasure.studies.free_energy.published import printed
 #: Highest free energy shown, above the surprisal: far from the best centre it leaves the frame.
 SHOWN_ABOVE = 5.0
 
+#: What tells the two policies of each example apart.
+AXES = {"risk": "chance of the preferred outcome", "ambiguity": "where the policy leads"}
+
 
 def fig_bound(
     *,
@@ -191,11 +194,12 @@ def _draw_bound(
     best = summary["best"]
     ax.plot([best["centre"]], [best["free_energy"]], marker="o", color=theme.colour(0))
     ax.annotate(
-        f"best belief: {rounded(best['free_energy'])} nats at {rounded(best['centre'], 3)}",
+        f"best belief: {rounded(best['free_energy'])} nats,\ncentre {rounded(best['centre'], 3)}",
         (best["centre"], best["free_energy"]),
-        xytext=(0, 22),
-        textcoords="offset points",
-        ha="center",
+        xytext=(0.68, 0.22),
+        textcoords="axes fraction",
+        ha="left",
+        va="center",
         fontsize=SMALL,
         arrowprops={"arrowstyle": "-", "color": theme.muted, "linewidth": 0.7, "shrinkB": 4},
     )
@@ -278,15 +282,15 @@ def _draw_efe(figure: Figure, theme: Theme, *, table: pl.DataFrame) -> None:
         for place, value in zip(places, values, strict=True):
             _value(ax, place, float(value))
         ax.set_title(example)
-        label_axes(ax, x="policy", y=example, y_unit="nats")
+        label_axes(ax, x=AXES[example], y=example, y_unit="nats")
     panels[0].legend(loc="upper left")
 
 
 def _policy(row: dict[str, Any]) -> str:
     """A policy below its bar."""
     if row["preferred"] is not None:
-        return f"wanted outcome\nin {100 * row['preferred']:.0f}%"
-    return str(row["policy"]).removeprefix("policy ").replace("toward the ", "toward\nthe ")
+        return f"{100 * row['preferred']:.0f}%"
+    return str(row["policy"]).removeprefix("policy toward ")
 
 
 def _value(ax: Axes, place: float, value: float) -> None:

@@ -235,16 +235,9 @@ def _draw_forgiveness(figure: Figure, theme: Theme, *, table: pl.DataFrame) -> N
             linestyle=DASHES[number],
             label=text,
         )
-    left.set_title("against invaders")
+    left.set_title("without mistakes")
     left.set_ylim(0, 5.2)
-    left.legend(
-        loc="lower right",
-        borderaxespad=0.1,
-        frameon=True,
-        facecolor=theme.background,
-        edgecolor=theme.background,
-        framealpha=1,
-    )
+    figure.legend(*left.get_legend_handles_labels(), loc="outside upper left", ncols=3)
     _mark(left, theme, _crossing(table, "alternating"), "1/3")
     right.plot(q, numbers(table, "with_mistakes"), color=theme.colour(0))
     right.set_title("among residents who err")
