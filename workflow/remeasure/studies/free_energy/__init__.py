@@ -1,0 +1,1 @@
+"""The free energy principle: its formulas computed, its evidence as quoted."""

@@ -1,0 +1,1 @@
+"""Game theory and justice: the prisoner's dilemma, tournaments, evolution."""
