@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandera.polars as pa
 import polars as pl
-from scipy.stats import chi2, t
+from scipy.special import gammaincinv, stdtrit
 
 from remeasure.ledger.measurement import Measurement
 from remeasure.model import Model
@@ -103,7 +103,7 @@ class Mean:
     def of(cls, runs: Floats) -> Mean:
         """From one average a run, shape ``(runs,)``."""
         value = float(runs.mean())
-        reach = float(t.ppf(0.975, runs.size - 1) * runs.std(ddof=1) / np.sqrt(runs.size))
+        reach = float(stdtrit(runs.size - 1, 0.975) * runs.std(ddof=1) / np.sqrt(runs.size))
         return cls(value, value - reach, value + reach)
 
 
@@ -120,7 +120,8 @@ class Spread:
         """From one average a run, shape ``(runs,)``, for a mean over ``averaged`` of them."""
         value = float(runs.std(ddof=1) / np.sqrt(averaged))
         free = runs.size - 1
-        low, high = value * np.sqrt(free / chi2.ppf([0.975, 0.025], free))
+        # Quantiles of chi-square are those of a gamma law, doubled.
+        low, high = value * np.sqrt(free / (2 * gammaincinv(free / 2, [0.975, 0.025])))
         return cls(value, float(low), float(high))
 
 
@@ -357,7 +358,10 @@ def _simulated(played: dict[str, Runs], given: PopulationSettings) -> list[Measu
                     low=spread.low,
                     high=spread.high,
                     n=run.share.shape[1],
-                    note=f"from {run.share.shape[1]} runs",
+                    note=(
+                        f"from {run.share.shape[1]} runs; how many stand behind the printed value is"
+                        " not said"
+                    ),
                 )
             )
     return [*answers, *_long(played["with generous tit for tat"], given)]
