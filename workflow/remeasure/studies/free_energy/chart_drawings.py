@@ -204,7 +204,7 @@ def hierarchy(found: dict[str, Any]) -> Chart:
         draw=partial(_draw, boxes=boxes, arrows=arrows, height=20.0),
         data=_data(boxes, arrows),
         alt_text=(
-            f"Drawing of {len(levels) - 1} levels above the senses, in a row: {listed(levels)}."
+            f"Drawing of {len(levels) - 1} levels above the senses, in a row: {listed(levels[1:])}."
             " Each level sends a prediction to the level below it; each sends back its prediction"
             " error, weighted by precision, to the level above."
         ),

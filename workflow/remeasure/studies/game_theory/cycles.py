@@ -359,8 +359,8 @@ def _simulated(played: dict[str, Runs], given: PopulationSettings) -> list[Measu
                     high=spread.high,
                     n=run.share.shape[1],
                     note=(
-                        f"from {run.share.shape[1]} runs; how many stand behind the printed value is"
-                        " not said"
+                        f"from {run.share.shape[1]} runs; how many stand behind the printed value"
+                        " is not said"
                     ),
                 )
             )
