@@ -46,7 +46,10 @@ def invented_rows(count: int | None = None) -> pl.DataFrame:
     with (HERE / "reference.csv").open(encoding="utf-8", newline="") as file:
         references = list(csv.DictReader(file))
     rng = np.random.default_rng(5)
-    pending = {output.id for output in STUDY.outputs if output.pending}
+    # As in a run without checkpoints.
+    unmeasured = {
+        output.id for output in STUDY.outputs if any("checkpoint" in need for need in output.needs)
+    }
     rows: list[dict[str, Any]] = []
     for number in range(count or len(references)):
         reference = references[number % len(references)]
@@ -60,12 +63,12 @@ def invented_rows(count: int | None = None) -> pl.DataFrame:
             "published": reference["value"],
             "unit": reference["unit"],
             "value": None, "low": None, "high": None, "n": None, "origin": "",
-            "verdict": "not run", "reason": "no step of this version measures it yet",
+            "verdict": "not run", "reason": "this run has no checkpoints",
             "step": "", "artifact": "",
         }  # fmt: skip
         if reference["kind"] == "cited":
             row |= {"verdict": "cited", "reason": "quoted: someone"}
-        elif reference["output_id"] not in pending and reference["value"][:1].isdigit():
+        elif reference["output_id"] not in unmeasured and reference["value"][:1].isdigit():
             true = float(reference["value"])
             value = true * (1 + 0.05 * rng.standard_normal())
             row |= {

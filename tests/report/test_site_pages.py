@@ -91,7 +91,7 @@ def test_the_study_page_says_what_a_reader_needs(parsed: dict[str, Elements]) ->
     assert STUDY.question in text
     assert all(line in text for line in STUDY.method)
     assert "snakemake --cores 1 crypto_fig_tails" in text
-    assert "asking language models about past prices is planned" in text
+    assert "this run has no checkpoints" in text
     assert "<b>& more</b>" in text  # a reason is text, not markup
     images = [a for tag, a in parsed["crypto.html"].tags if tag == "img"]
     assert len(images) == 4

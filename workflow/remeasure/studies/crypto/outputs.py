@@ -16,10 +16,6 @@ SERIES_MODELS = "time-series model checkpoints"
 GPU = "GPU"
 
 
-def _planned(what: str) -> str:
-    return f"no step of this version measures it yet: {what} is planned"
-
-
 def _cited(output: str, title: str, source: str) -> Output:
     return Output(id=f"cite_{output}", kind="cited", title=title, source=source)
 
