@@ -15,9 +15,13 @@ from runs.tree import SMOKE, Tree, copied
 pytestmark = [pytest.mark.workflow, pytest.mark.slow, pytest.mark.xdist_group("determinism")]
 
 
+#: Everything in results; figures and pages are drawn from it, and tested elsewhere.
+RESULTS = "ledger"
+
+
 def start(tree: Tree, cores: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        tree.command("snakemake", "--cores", str(cores), *SMOKE),
+        tree.command("snakemake", RESULTS, "--cores", str(cores), *SMOKE),
         cwd=tree.folder,
         env=tree.environment,
         stdout=subprocess.DEVNULL,
@@ -28,7 +32,7 @@ def start(tree: Tree, cores: int) -> subprocess.Popen[bytes]:
 
 def test_one_core_two_cores_and_a_killed_run_give_the_same_bytes(tmp_path: Path) -> None:
     one = copied(tmp_path / "one")
-    done = one.snakemake("--cores", "1")
+    done = one.snakemake(RESULTS, "--cores", "1")
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     expected = one.hashes("results")
     assert len(expected) > 15
@@ -46,7 +50,7 @@ def test_one_core_two_cores_and_a_killed_run_give_the_same_bytes(tmp_path: Path)
     assert list((killed.folder / ".snakemake/locks").iterdir())
 
     assert killed.run("python", "-m", "remeasure.lock").returncode == 0
-    done = killed.snakemake("--cores", "2")
+    done = killed.snakemake(RESULTS, "--cores", "2")
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     assert killed.hashes("results") == expected
     assert not list(killed.folder.glob("results/**/.tmp-*"))

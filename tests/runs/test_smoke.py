@@ -230,8 +230,10 @@ def test_editing_the_figures_lists_figure_and_site_rules_only(tree: Tree) -> Non
 BOOTSTRAPPED = {
     "crypto_arena",
     "crypto_funding",
+    "crypto_memory_direction",
     "crypto_random_strategies",
     "crypto_rules_grid",
+    "crypto_synthetic",
     "crypto_volatility",
 }
 
@@ -244,7 +246,10 @@ def users(tree: Tree, source: str) -> set[str]:
 
 
 def test_editing_a_shared_estimator_lists_exactly_its_users(tree: Tree) -> None:
-    assert users(tree, "workflow/remeasure/stats/auc.py") == {"crypto_direction"}
+    assert users(tree, "workflow/remeasure/stats/auc.py") == {
+        "crypto_direction",
+        "crypto_synthetic",
+    }
     assert users(tree, "workflow/remeasure/stats/bootstrap.py") == {
         "crypto_tails",
         "crypto_autocorrelation",
