@@ -17,7 +17,7 @@ from remeasure.errors import ConfigError, SourceError
 from remeasure.fetch import binance, binance_data
 from remeasure.fetch.catalogue import Catalogue
 from remeasure.fetch.client import Client
-from remeasure.fetch.klines import identify_klines, klines_csv
+from remeasure.fetch.klines import klines_csv
 from remeasure.fetch.listing import list_keys
 from remeasure.fetch.origins import Mirror, Public
 
@@ -66,7 +66,6 @@ def test_the_window_of_the_study() -> None:
     assert plan[0].member == "BTCUSDT-5m-2021-01.csv"
     paths = binance.spot_plan("BTCUSDT", "5m", date(2021, 1, 1), date(2026, 10, 29))
     assert paths == [file.path for file in plan[:98]]
-    assert {identify_klines(path) for path in paths} == {("BTCUSDT", "5m")}
 
 
 def test_funding_has_whole_months_only() -> None:
@@ -91,9 +90,6 @@ def test_overlaps_and_nonsense_are_refused() -> None:
     for symbol in ("../x", "btcusdt", "", "BTC/USDT"):
         with pytest.raises(ConfigError, match="not a symbol"):
             binance.plan_klines([symbol], "1h", date(2024, 1, 1), date(2024, 1, 1))
-    for path in ("data.binance.vision/x.zip", "h/data/spot/daily/klines/A/1h/B-1h-2024-01.zip"):
-        with pytest.raises(SourceError, match="no candle file"):
-            identify_klines(path)
 
 
 def test_the_urls_are_those_of_the_catalogue() -> None:

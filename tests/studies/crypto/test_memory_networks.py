@@ -14,13 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nn_files import CHAT, chat_folder, chat_gguf
-from remeasure.errors import ConfigError, DataError
+from remeasure.errors import DataError
 from remeasure.fetch.manifest import Manifest, RawFile, digest
 from remeasure.studies.crypto.memory_networks import (
     AskStep,
     Published,
     Shipped,
-    _device,
     ask,
     ask_published,
     ask_shipped,
@@ -157,10 +156,3 @@ def test_steps_write_whole_tables(folder: Path, shipped: Path, tmp_path: Path) -
         (folder / "kept").replace(folder / "config.json")
     assert json.loads((folder / "config.json").read_text("utf-8"))
     assert not (tmp_path / "c.parquet").exists()
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_a_gpu_that_is_not_there_is_refused() -> None:
-    with pytest.raises(ConfigError, match="torch finds none"):
-        _device("cuda")
-    assert _device("auto") == "cpu"

@@ -8,10 +8,9 @@ from functools import partial
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
+from remeasure.draw.boxes import draw_arrow, draw_frame
 from remeasure.draw.chart import WIDTH, Chart
-from remeasure.draw.colour import mix
 from remeasure.draw.style import FONT, SMALL, Theme
 
 
@@ -88,14 +87,14 @@ def _draw(figure: Figure, theme: Theme, *, flow: Flow) -> None:
         _box(ax, theme, stage, left, width)
         if number + 1 < count:
             start, end = (left + width, 0.5), (left + width + gap, 0.5)
-            _arrow(ax, theme, start, end)
+            draw_arrow(ax, start, end, colour=theme.muted)
             if stage.then:
                 ax.text(left + width + gap / 2, 1.1, stage.then, ha="center", fontsize=SMALL)
     low = -0.08
     if flow.back:
         start = ((count - 0.5) * width + (count - 1) * gap, 0.0)
         end = ((flow.to + 0.5) * width + flow.to * gap, 0.0)
-        _arrow(ax, theme, start, end, bend=-0.16)
+        draw_arrow(ax, start, end, colour=theme.muted, bend=-0.16, dashed=True)
         low = -0.62
         ax.text((start[0] + end[0]) / 2, low + 0.02, flow.back, ha="center", fontsize=SMALL)
     ax.set_xlim(-0.05, 10.05)
@@ -103,42 +102,7 @@ def _draw(figure: Figure, theme: Theme, *, flow: Flow) -> None:
 
 
 def _box(ax: Axes, theme: Theme, stage: Stage, left: float, width: float) -> None:
-    colour = theme.colour(stage.series)
-    ax.add_patch(
-        FancyBboxPatch(
-            (left, 0.0),
-            width,
-            1.0,
-            boxstyle="round,pad=0,rounding_size=0.12",
-            mutation_aspect=0.4,
-            facecolor=mix(colour, theme.background, 0.86),
-            edgecolor=colour,
-            linewidth=1.2,
-        )
-    )
+    draw_frame(ax, theme, (left, 0.0), (width, 1.0), series=stage.series, rounding=0.12, aspect=0.4)
     middle = left + width / 2
     ax.text(middle, 0.84, stage.title, ha="center", va="center", fontsize=FONT, fontweight="bold")
     ax.text(middle, 0.38, stage.text, ha="center", va="center", fontsize=SMALL, linespacing=1.25)
-
-
-def _arrow(
-    ax: Axes,
-    theme: Theme,
-    start: tuple[float, float],
-    end: tuple[float, float],
-    bend: float = 0.0,
-) -> None:
-    ax.add_patch(
-        FancyArrowPatch(
-            start,
-            end,
-            arrowstyle="-|>",
-            mutation_scale=11,
-            shrinkA=1.5,
-            shrinkB=1.5,
-            linewidth=1.3,
-            color=theme.muted,
-            connectionstyle=f"arc3,rad={bend}",
-            linestyle="--" if bend else "-",
-        )
-    )

@@ -11,7 +11,7 @@ import re
 from datetime import date
 from typing import Literal
 
-from remeasure.errors import ConfigError, SourceError
+from remeasure.errors import ConfigError
 from remeasure.fetch.archive import LIMITS, ZipLimits, read_member
 
 #: Intervals of this project. A calendar month, which it does not use, would be ``1mo`` in paths.
@@ -39,30 +39,6 @@ def check_window(first: date, last: date) -> None:
             where="window",
             remedy="swap first and last",
         )
-
-
-_KLINES_PATH = re.compile(
-    r"(?P<host>[^/]+)/data/spot/(?:monthly|daily)/klines/(?P<symbol>[A-Z0-9]+)/(?P<interval>\w+)/"
-    r"(?P=symbol)-(?P=interval)-\d{4}-\d{2}(?:-\d{2})?\.zip"
-)
-
-
-def identify_klines(path: str) -> tuple[str, str]:
-    """Symbol and interval of a candle file, from its place in the raw layout.
-
-    Raises
-    ------
-    SourceError
-        When the path is not that of a candle zip of the archive.
-    """
-    match = _KLINES_PATH.fullmatch(path)
-    if match is None:
-        raise SourceError(
-            "this is no candle file of the archive",
-            where=path,
-            remedy="write the manifest again with the step that fetches or generates candles",
-        )
-    return match["symbol"], match["interval"]
 
 
 def klines_csv(path: str, body: bytes, *, limits: ZipLimits = LIMITS) -> bytes:

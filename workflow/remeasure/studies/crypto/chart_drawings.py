@@ -6,52 +6,14 @@ import textwrap
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
+from remeasure.draw.boxes import Box, Side, draw_arrow, draw_box
 from remeasure.draw.chart import WIDTH, Chart, save_chart
-from remeasure.draw.colour import mix
-from remeasure.draw.style import FONT, SMALL, Theme
-
-#: Side on which an arrow leaves a box or enters it.
-Side = Literal["left", "right", "top", "bottom"]
-
-
-@dataclass(frozen=True)
-class Box:
-    """A box of a drawing: a title, words below it, and its place in tenths of an inch.
-
-    Attributes
-    ----------
-    title, text
-        Lines are broken where they stand.
-    x, y, width, height
-        Left edge, lower edge and size.
-    series
-        Number of the colour that marks it.
-    """
-
-    title: str
-    x: float
-    y: float
-    width: float
-    height: float
-    text: str = ""
-    series: int = 0
-
-    def side(self, side: Side, shift: float = 0.0) -> tuple[float, float]:
-        """The middle of one side, moved along it by ``shift``."""
-        middle, centre = self.x + self.width / 2, self.y + self.height / 2
-        return {
-            "left": (self.x, centre + shift),
-            "right": (self.x + self.width, centre + shift),
-            "top": (middle + shift, self.y + self.height),
-            "bottom": (middle + shift, self.y),
-        }[side]
+from remeasure.draw.style import SMALL, Theme
 
 
 @dataclass(frozen=True)
@@ -281,7 +243,7 @@ def _draw(figure: Figure, theme: Theme, *, drawing: Drawing) -> None:
     ax.set_xlim(-0.4, 10 * WIDTH + 0.4)
     ax.set_ylim(0, drawing.height - 2.2)
     for box in drawing.boxes.values():
-        _draw_box(ax, theme, box)
+        draw_box(ax, theme, box)
     for arrow in drawing.arrows:
         _draw_arrow(ax, theme, arrow, drawing)
     for number, name in drawing.on_boxes.items():
@@ -290,54 +252,10 @@ def _draw(figure: Figure, theme: Theme, *, drawing: Drawing) -> None:
     _draw_key(ax, theme, drawing.marks)
 
 
-def _draw_box(ax: Axes, theme: Theme, box: Box) -> None:
-    colour = theme.colour(box.series)
-    ax.add_patch(
-        FancyBboxPatch(
-            (box.x, box.y),
-            box.width,
-            box.height,
-            boxstyle="round,pad=0,rounding_size=0.8",
-            facecolor=mix(colour, theme.background, 0.86),
-            edgecolor=colour,
-            linewidth=1.2,
-        )
-    )
-    middle, centre = box.x + box.width / 2, box.y + box.height / 2
-    lines = box.text.count("\n") + 1
-    # A line of small text is 1.55 tenths of an inch high.
-    up = 0.78 * lines
-    ax.text(
-        middle, centre + up, box.title, ha="center", va="center", fontsize=FONT, fontweight="bold"
-    )
-    ax.text(
-        middle,
-        centre - 0.85,
-        box.text,
-        ha="center",
-        va="center",
-        fontsize=SMALL,
-        linespacing=1.25,
-    )
-
-
 def _draw_arrow(ax: Axes, theme: Theme, arrow: Arrow, drawing: Drawing) -> None:
     start = drawing.boxes[arrow.start].side(arrow.leaves)
     end = drawing.boxes[arrow.end].side(arrow.enters, arrow.shift)
-    ax.add_patch(
-        FancyArrowPatch(
-            start,
-            end,
-            arrowstyle="-|>",
-            mutation_scale=11,
-            shrinkA=1.5,
-            shrinkB=1.5,
-            linewidth=1.3,
-            color=theme.muted,
-            connectionstyle=f"arc3,rad={arrow.bend}",
-            linestyle="--" if arrow.bend else "-",
-        )
-    )
+    draw_arrow(ax, start, end, colour=theme.muted, bend=arrow.bend, dashed=bool(arrow.bend))
     middle = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
     if arrow.mark:
         _draw_mark(ax, theme, arrow.mark, *middle)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from remeasure.errors import ConfigError, DataError
 from remeasure.fetch.hugging_face import weights
 from remeasure.fetch.manifest import Manifest
 from remeasure.model import Model
+from remeasure.nn.device import Device, device_of
 from remeasure.studies.crypto.memory_questions import DOWN, MAX_NEW_TOKENS, UP, questions
 from remeasure.studies.crypto.memory_table import write_answers
 
@@ -58,7 +59,7 @@ class AskStep(Model):
     last: str
     every: int = Field(default=1, ge=1)
     batch: int = Field(default=16, ge=1)
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    device: Device = "auto"
 
 
 class Network(Protocol):
@@ -165,18 +166,6 @@ def _batches(prompts: list[str], size: int) -> list[list[str]]:
     return [prompts[start : start + size] for start in range(0, len(prompts), size)]
 
 
-def _device(wanted: str) -> str:
-    import torch
-
-    if wanted == "cuda" and not torch.cuda.is_available():
-        raise ConfigError(
-            "a GPU is asked for, and torch finds none",
-            where="crypto.memory.device",
-            remedy="set device: auto, or run on a machine with a CUDA GPU",
-        )
-    return "cuda" if wanted != "cpu" and torch.cuda.is_available() else "cpu"
-
-
 # --- the small model of a package -----------------------------------------------------------
 
 
@@ -266,7 +255,7 @@ def ask_shipped(*, manifest: Path, answers: Path, settings: AskStep) -> None:
         When the file is not a whole one of the Llama family.
     """
     listed = Manifest.read(manifest)
-    network = Shipped(listed.file(listed.files[0]), _device(settings.device))
+    network = Shipped(listed.file(listed.files[0]), device_of(settings.device).type)
     write_answers(ask(network, settings), answers)
 
 
@@ -375,9 +364,10 @@ def ask_published(*, manifest: Path, answers: Path, settings: AskStep) -> None:
     Raises
     ------
     ConfigError
-        When the transformers library is absent, or a GPU is asked for and there is none.
+        When the transformers library is absent.
     DataError
-        When the checkpoint holds no configuration that can be read.
+        When the checkpoint holds no configuration that can be read, or a GPU is asked for and
+        there is none.
     """
     config, _ = weights(Manifest.read(manifest))
     try:
@@ -388,5 +378,5 @@ def ask_published(*, manifest: Path, answers: Path, settings: AskStep) -> None:
             where=config,
             remedy="fetch the checkpoint again",
         ) from error
-    network = Published(config.parent, _device(settings.device))
+    network = Published(config.parent, device_of(settings.device).type)
     write_answers(ask(network, settings), answers)

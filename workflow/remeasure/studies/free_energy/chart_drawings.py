@@ -12,26 +12,12 @@ from typing import Any
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
+from remeasure.draw.boxes import Box, draw_arrow, draw_box, draw_frame
 from remeasure.draw.chart import WIDTH, Chart, listed, save_chart
-from remeasure.draw.colour import mix
 from remeasure.draw.style import FONT, SMALL, Theme
 from remeasure.store.frames import read_json
 from remeasure.studies.free_energy.published import rows
-
-
-@dataclass(frozen=True)
-class Box:
-    """A box with a title and words, in tenths of an inch; ``series`` is its colour."""
-
-    title: str
-    text: str
-    x: float
-    y: float
-    width: float
-    height: float
-    series: int = 0
 
 
 @dataclass(frozen=True)
@@ -160,8 +146,9 @@ def fig_evidence(
 def decompose(found: dict[str, Any]) -> Chart:
     """One box a form; only forms that were found equal are drawn."""
     kept = [FORMS[name] for name in found["forms"]]
+    # The first form stands on top.
     boxes = [
-        Box(title, f"{formula}\n{words}", 6, 8.2 * index + 0.4, 44, 6.8, index)
+        Box(title, 6, 8.2 * (len(kept) - 1 - index) + 1, 44, 6.8, f"{formula}\n{words}", index)
         for index, (title, formula, words) in enumerate(kept)
     ]
     said = [f"{title}, {formula}, which {words}" for title, formula, words in kept]
@@ -180,11 +167,11 @@ def hierarchy(found: dict[str, Any]) -> Chart:
     boxes = [
         Box(
             level.capitalize(),
-            _level(number, len(levels)),
             number * (width + gap),
             6.5,
             width,
             7.5,
+            _level(number, len(levels)),
             4 if number == 0 else 0,
         )
         for number, level in enumerate(levels)
@@ -224,10 +211,10 @@ def blanket(found: dict[str, Any]) -> Chart:
     boxes = [
         Box(
             name.capitalize(),
-            words[name],
             *places[name],
             15,
             8,
+            words[name],
             1 if name in ("sensory", "active") else 0,
         )
         for name in found["parts"]
@@ -292,59 +279,17 @@ def _draw(
     ax = figure.add_subplot()
     ax.set_axis_off()
     ax.set_xlim(-0.6, 10 * WIDTH + 0.2)
-    ax.set_ylim(height, 0) if not arrows else ax.set_ylim(0, height)
+    ax.set_ylim(0, height)
     for box in boxes:
-        _box(ax, theme, box)
+        draw_box(ax, theme, box)
     for arrow in arrows:
         _arrow(ax, theme, arrow)
-
-
-def _box(ax: Axes, theme: Theme, box: Box) -> None:
-    colour = theme.colour(box.series)
-    ax.add_patch(
-        FancyBboxPatch(
-            (box.x, box.y),
-            box.width,
-            box.height,
-            boxstyle="round,pad=0,rounding_size=0.8",
-            facecolor=mix(colour, theme.background, 0.86),
-            edgecolor=colour,
-            linewidth=1.2,
-        )
-    )
-    middle, centre = box.x + box.width / 2, box.y + box.height / 2
-    lines = box.text.count("\n") + 1
-    up = 0.85 * lines * (-1 if ax.yaxis_inverted() else 1)
-    ax.text(
-        middle, centre + up, box.title, ha="center", va="center", fontsize=FONT, fontweight="bold"
-    )
-    ax.text(
-        middle,
-        centre - 0.95 * (-1 if ax.yaxis_inverted() else 1),
-        box.text,
-        ha="center",
-        va="center",
-        fontsize=SMALL,
-        linespacing=1.25,
-    )
 
 
 def _arrow(ax: Axes, theme: Theme, arrow: Arrow) -> None:
     colour = theme.muted if arrow.series is None else theme.colour(arrow.series)
     if arrow.start != arrow.end:
-        ax.add_patch(
-            FancyArrowPatch(
-                arrow.start,
-                arrow.end,
-                arrowstyle="-|>",
-                mutation_scale=12,
-                shrinkA=2,
-                shrinkB=2,
-                linewidth=1.4,
-                color=colour,
-                connectionstyle=f"arc3,rad={arrow.bend}",
-            )
-        )
+        draw_arrow(ax, arrow.start, arrow.end, colour=colour, bend=arrow.bend)
     if arrow.text:
         ink = theme.text if arrow.series is None else theme.ink(arrow.series)
         middle = ((arrow.start[0] + arrow.end[0]) / 2, (arrow.start[1] + arrow.end[1]) / 2)
@@ -360,17 +305,14 @@ def _draw_evidence(figure: Figure, theme: Theme, *, claims: list[tuple[str, str]
         y = 4.2 * number
         ax.text(0, y + 2.1, "\n".join(textwrap.wrap(claim, 48)), va="center", fontsize=FONT)
         word = verdict.replace(",", " ").split()[0]
-        colour = theme.colour(TONES.get(word, 0))
-        ax.add_patch(
-            FancyBboxPatch(
-                (34, y + 0.35),
-                21.6,
-                3.5,
-                boxstyle="round,pad=0,rounding_size=0.6",
-                facecolor=mix(colour, theme.background, 0.78),
-                edgecolor=colour,
-                linewidth=1.0,
-            )
+        draw_frame(
+            ax,
+            theme,
+            (34, y + 0.35),
+            (21.6, 3.5),
+            series=TONES.get(word, 0),
+            rounding=0.6,
+            pale=0.78,
         )
         ax.text(
             44.8,

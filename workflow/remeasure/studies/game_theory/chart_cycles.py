@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 
 from remeasure.draw.chart import Chart, Floats, numbers, said, save_chart
 from remeasure.draw.style import SMALL, TALL, LineLabel, Theme, direct_labels, label_axes
-from remeasure.report.numbers import rounded
 from remeasure.store.frames import read_frame
 from remeasure.studies.game_theory.published import conditions, printed
 
@@ -61,19 +60,12 @@ def cycles(paths: pl.DataFrame, averages: pl.DataFrame) -> Chart:
     )
     parts = []
     for row in shares.iter_rows(named=True):
-        of_run = paths.filter(pl.col("set") == row["set"])
-        means = [
-            f"{name} {rounded(100 * float(numbers(own, 'share').mean()), 3)}"
-            for name in STACK
-            if (own := of_run.filter(pl.col("strategy") == name)).height
-        ]
         known = _published(row["set"])
         parts.append(
             f"{row['set'].capitalize()}: defectors had a majority in"
             f" {said(100 * row['value'], 100 * row['low'], 100 * row['high'], 3)} percent of the"
             f" time over {row['runs']} runs"
             + (f", published {known:g}" if known is not None else "")
-            + f"; mean shares of the drawn run in percent: {', '.join(means)}"
         )
     return Chart(
         draw=partial(_draw, paths=paths, shares=shares),

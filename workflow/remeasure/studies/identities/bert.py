@@ -39,7 +39,6 @@ SIZES, CONCENTRATIONS = (3, 5, 10), (0.3, 1.0, 3.0)
 #: The noisy cycle: states, and the levels that are sure or guessed. The article has three.
 CYCLE = 6
 NOISES = (Fraction(1, 20), Fraction(1, 10), Fraction(1, 5), Fraction(3, 10), Fraction(1, 2))
-PRINTED_NOISES = (Fraction(1, 5), Fraction(1, 2))
 
 PLUGIN_SEED, PLUGIN_STEPS = 7, 400_000
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import polars as pl
@@ -72,8 +72,3 @@ def told(row: Row | None, digits: int = 3) -> str:
     if row is None or row["value"] is None:
         return "not measured"
     return said(row["value"], row["low"], row["high"], digits)
-
-
-def whole_numbers(values: Sequence[float | None]) -> list[str]:
-    """Numbers for a sentence, rounded to one decimal; a dash where there is none."""
-    return ["\N{EN DASH}" if value is None else f"{value:.1f}" for value in values]

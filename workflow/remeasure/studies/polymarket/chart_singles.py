@@ -331,7 +331,6 @@ def population(counted: pl.DataFrame) -> Chart:
     """
     years = sorted({*counted["year"].to_list(), 2024, 2025, 2026})
     totals = [int(counted.filter(pl.col("year") == year)["markets"].sum() or 0) for year in years]
-    yes = int(counted["yes"].sum() or 0) / max(1, sum(totals))
     data = with_printed(
         pl.DataFrame({"year": years, "markets": totals}),
         "fig_population",
@@ -347,8 +346,8 @@ def population(counted: pl.DataFrame) -> Chart:
             data.select(pl.col("year").cast(pl.Int32), "published"), on="year", how="left"
         ),
         alt_text=(
-            f"Resolved markets by year of the close: {', '.join(parts)}; {100 * yes:.0f}% resolved"
-            " to the first outcome. Beside it the topics of each year’s markets."
+            f"Resolved markets by year of the close: {', '.join(parts)}."
+            " Beside it the topics of each year’s markets."
         ),
         size=(WIDTH, 3.5),
     )
