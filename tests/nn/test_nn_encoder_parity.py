@@ -14,8 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from remeasure.nn.checkpoints.loading import Names, load, published_names
-from remeasure.nn.models import bert, cross_encoder, electra, modernbert, roberta
+from remeasure.nn.models import bert, cross_encoder, deberta, electra, modernbert, roberta
 from remeasure.nn.models.bert import BertConfig
+from remeasure.nn.models.deberta import DebertaConfig
 from remeasure.nn.models.modernbert import ModernBertConfig
 
 transformers = pytest.importorskip("transformers", reason="transformers is the referee here")
@@ -68,6 +69,27 @@ def _roberta(name: str) -> Callable[[], nn.Module]:
 def _modernbert(name: str, pooling: str = "mean") -> Callable[[], nn.Module]:
     config = transformers.ModernBertConfig(**WINDOWED, classifier_pooling=pooling)
     return lambda: getattr(transformers, name)(config)
+
+
+def _deberta(name: str, **more: Any) -> Callable[[], nn.Module]:
+    sizes = SIZES | {"type_vocab_size": 0, "layer_norm_eps": 1e-4, "position_biased_input": False}
+    config = transformers.DebertaV2Config(
+        **sizes,
+        relative_attention=True,
+        position_buckets=4,
+        max_relative_positions=-1,
+        norm_rel_ebd="layer_norm",
+        share_att_key=True,
+        pos_att_type="p2c|c2p",
+        **more,
+    )
+    return lambda: getattr(transformers, name)(config)
+
+
+def _of_deberta(
+    make: Callable[[DebertaConfig], nn.Module],
+) -> Callable[[dict[str, Any]], nn.Module]:
+    return lambda config: make(DebertaConfig.from_json(config))
 
 
 def _of(make: Callable[[BertConfig], nn.Module]) -> Callable[[dict[str, Any]], nn.Module]:
@@ -142,6 +164,17 @@ CASES = {
         _of(electra.Discriminator),
         electra.NAMES,
         segments=True,
+    ),
+    "deberta masked": Case(
+        _deberta("DebertaV2ForMaskedLM", legacy=False),
+        _of_deberta(deberta.Masked),
+        deberta.MASKED_NAMES,
+    ),
+    "deberta sequence": Case(
+        _deberta("DebertaV2ForSequenceClassification"),
+        _of_deberta(lambda config: deberta.Sequence(config, 5)),
+        deberta.SEQUENCE_NAMES,
+        whole=True,
     ),
     "modernbert masked": Case(
         _modernbert("ModernBertForMaskedLM"),
@@ -281,12 +314,41 @@ def test_a_cross_encoder_is_a_classifier_with_one_class() -> None:
     assert (blind - expected).abs().min() > 1e-3
 
 
+def test_the_enhanced_decoder_is_the_last_block_twice() -> None:
+    fed = batch()
+    theirs = moved(CASES["deberta masked"].reference())
+    config = DebertaConfig.from_json(theirs.config.to_dict())
+    model = deberta.Masked(config, positions=32).eval()
+    places = torch.randn(32, config.width, generator=torch.Generator().manual_seed(5))
+    tensors = dict(theirs.state_dict())
+    tensors["deberta.embeddings.position_embeddings.weight"] = places
+    load(model, tensors, deberta.MASKED_NAMES, where="random")
+    inner = theirs.deberta
+    seen = inner(
+        input_ids=fed["ids"], attention_mask=fed["real"].long(), output_hidden_states=True
+    ).hidden_states[-2]
+    asks = seen + places[: seen.shape[1]]
+    mask = inner.encoder.get_attention_mask(fed["real"].long())
+    for _ in range(2):
+        asks, _ = inner.encoder.layer[-1](
+            seen,
+            mask,
+            query_states=asks,
+            relative_pos=inner.encoder.get_rel_pos(seen),
+            rel_embeddings=inner.encoder.get_rel_embedding(),
+        )
+    expected = theirs.lm_predictions(asks, inner.embeddings.word_embeddings)
+    found = model(fed["ids"], fed["real"])
+    torch.testing.assert_close(found[fed["real"]], expected[fed["real"]], atol=1e-5, rtol=1e-5)
+
+
 def test_an_encoder_is_loaded_out_of_any_checkpoint_of_its_kind() -> None:
     fed = batch()
     for name, build, names in (
         ("bert pre-training", _of(bert.Encoder), bert.NAMES),
         ("roberta sequence", _of_roberta(bert.Encoder), roberta.NAMES),
         ("modernbert masked", _of_modern(modernbert.Encoder), modernbert.NAMES),
+        ("deberta sequence", _of_deberta(deberta.Encoder), deberta.NAMES),
     ):
         theirs = moved(CASES[name].reference())
         model = build(theirs.config.to_dict()).eval()
