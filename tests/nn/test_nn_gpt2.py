@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from nn_parity import counted, gap, gradient_gaps, moved, tokens
+from remeasure.errors import DataError
 from remeasure.nn.checkpoints.loading import Names, load, published_names
 from remeasure.nn.generate.greedy import greedy, last_logits
 from remeasure.nn.layers.cache import KeyValueCache
@@ -199,9 +200,9 @@ def test_the_configuration_is_read_as_published() -> None:
     for config in (SMALL, EXACT, FIRST):
         assert GPT2Config.from_json(referee(config).config.to_dict()) == config
     published = referee(SMALL).config.to_dict()
-    with pytest.raises(ValueError, match="four times the width"):
+    with pytest.raises(DataError, match="n_inner is 50"):
         GPT2Config.from_json(published | {"n_inner": 50})
-    with pytest.raises(ValueError, match="scale_attn_by_inverse_layer_idx is not part"):
+    with pytest.raises(DataError, match="scale_attn_by_inverse_layer_idx is True"):
         GPT2Config.from_json(published | {"scale_attn_by_inverse_layer_idx": True})
 
 
