@@ -19,6 +19,11 @@ from remeasure.nn.layers.stretch import Rope
 Cache = KeyValueCache | WindowCache
 
 
+def widened(x: Tensor) -> Tensor:
+    """The same numbers in float32, or in float64 where they are that already."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
 class RotaryDecoder(nn.Module):
     """Token ids to logits of the next token.
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from remeasure.errors import DataError
 from remeasure.nn.checkpoints.loading import Name, Names
@@ -22,7 +21,7 @@ from remeasure.nn.layers.experts import Experts, softmax_top, softmax_top_renorm
 from remeasure.nn.layers.norms import RMSNorm
 from remeasure.nn.layers.rotary import rotate
 from remeasure.nn.layers.stretch import Rope
-from remeasure.nn.models.decoder import Cache, RotaryDecoder
+from remeasure.nn.models.decoder import Cache, RotaryDecoder, widened
 from remeasure.nn.models.published import only
 
 
@@ -302,15 +301,13 @@ class Olmoe(RotaryDecoder):
         self.config = config
 
     def embedded(self, ids: Tensor) -> Tensor:
-        """What enters the first block, shape ``(batch, length, width)``, at least float32."""
-        x = self.embed(ids)
-        return x.to(torch.promote_types(x.dtype, torch.float32))  # type: ignore[no-any-return]
+        """What enters the first block, shape ``(batch, length, width)``, float32 at least."""
+        return widened(self.embed(ids))
 
     def mixtures(self) -> list[Mixture]:
         """The mixtures of all blocks, in order."""
         return [module for module in self.modules() if isinstance(module, Mixture)]
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """Scores of every token from states, shape ``(..., vocabulary)``, float32."""
-        weight = self.embed.weight if self.head is None else self.head.weight
-        return F.linear(hidden, weight).float()
+        """Scores of every token from states, shape ``(..., vocabulary)``, float32 at least."""
+        return widened(super().logits(hidden))
