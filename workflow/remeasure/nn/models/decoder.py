@@ -1,0 +1,183 @@
+"""What decoders with rotary positions have in common: everything but the block.
+
+A model of this family embeds tokens, sends them through blocks of its own kind, norms, and
+maps to scores. Positions, padding, windows and the cache are the same in all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from remeasure.nn.layers.cache import KeyValueCache, WindowCache, places, window_mask
+from remeasure.nn.layers.rotary import angles
+from remeasure.nn.layers.stretch import Rope
+
+Cache = KeyValueCache | WindowCache
+
+
+def widened(x: Tensor) -> Tensor:
+    """The same numbers in float32, or in float64 where they are that already."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
+class RotaryDecoder(nn.Module):
+    """Token ids to logits of the next token.
+
+    A block is called as ``block(x, (cos, sin), mask, past)`` with ``x`` of shape ``(batch,
+    length, width)``, angles of shape ``(batch or 1, 1, length, rotated / 2)``, a mask that
+    broadcasts to ``(batch, 1, length, keys)`` or None, causality not in it, and ``past`` the
+    cache with the number of the block, or None.
+
+    Parameters
+    ----------
+    vocabulary, width
+        Tokens; channels.
+    blocks
+        The blocks, in order.
+    norm
+        The last norm.
+    tied
+        The output map is the transposed embedding.
+    rope, rotated
+        Rotary positions, and how many channels of a head they turn.
+    groups, head
+        Key-value heads and channels of each: what the cache holds.
+    windows
+        Of each block, how many tokens back it looks, itself included; None: all.
+
+    Attributes
+    ----------
+    turns, temperature
+        Radians a position of each pair, and the factor of cosines and sines: an experiment
+        may exchange both.
+    windows, sinks
+        Likewise; the first ``sinks`` tokens are seen through every window.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary: int,
+        width: int,
+        blocks: Sequence[nn.Module],
+        norm: nn.Module,
+        tied: bool,
+        rope: Rope,
+        rotated: int,
+        groups: int,
+        head: int,
+        windows: Sequence[int | None] = (),
+    ) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(vocabulary, width)
+        self.blocks = nn.ModuleList(blocks)
+        self.norm = norm
+        self.head = None if tied else nn.Linear(width, vocabulary, bias=False)
+        with torch.device("cpu"):
+            self.turns = rope.turns(rotated)
+        self.temperature = rope.temperature()
+        self.windows: tuple[int | None, ...] = tuple(windows) or (None,) * len(blocks)
+        self.sinks = 0
+        self._held = (groups, head)
+
+    def cache(self, batch: int, longest: int, *, rolling: bool = False) -> Cache:
+        """An empty cache for ``batch`` texts of at most ``longest`` tokens.
+
+        ``rolling``: windowed blocks keep no more than their window.
+
+        Raises
+        ------
+        ValueError
+            When the cache rolls and the first tokens must stay visible.
+        """
+        groups, head = self._held
+        if rolling:
+            if self.sinks:
+                raise ValueError("a rolling cache forgets the first tokens")
+            return WindowCache(self.windows, batch, groups, longest, head, self.embed.weight)
+        return KeyValueCache(len(self.blocks), batch, groups, longest, head, self.embed.weight)
+
+    def embedded(self, ids: Tensor) -> Tensor:
+        """What enters the first block, shape ``(batch, length, width)``."""
+        out: Tensor = self.embed(ids)
+        return out
+
+    def hidden(
+        self,
+        ids: Tensor,
+        real: Tensor | None = None,
+        cache: Cache | None = None,
+        *,
+        keep: list[Tensor] | None = None,
+    ) -> Tensor:
+        """States after the last norm, shape ``(batch, length, width)``; see `forward`.
+
+        ``keep`` receives what enters the first block and what leaves each.
+        """
+        length = ids.shape[1]
+        before = cache.length if cache else 0
+        positions, padding = places(length, before, real, ids.device)
+        cos, sin = (part.unsqueeze(1) * self.temperature for part in angles(positions, self.turns))
+        masks: dict[int | None, Tensor | None] = {None: padding}
+        x = self.embedded(ids)
+        if keep is not None:
+            keep.append(x)
+        for number, (block, window) in enumerate(zip(self.blocks, self.windows, strict=True)):
+            if window not in masks:
+                order = cache.order(number, length) if cache else None
+                masks[window] = self._windowed(length, before + length, padding, window, order)
+            x = block(x, (cos, sin), masks[window], (cache, number) if cache else None)
+            if keep is not None:
+                keep.append(x)
+        if cache:
+            cache.length = before + length
+        out: Tensor = self.norm(x)
+        return out
+
+    def _windowed(
+        self,
+        length: int,
+        keys: int,
+        padding: Tensor | None,
+        window: int | None,
+        order: Tensor | None,
+    ) -> Tensor | None:
+        """The mask of a block with a window; ``order`` says which keys a rolling cache gives."""
+        if order is not None:
+            keys = len(order)
+            if padding is not None:
+                padding = padding[..., order.to(padding.device)]
+        if window is None or keys <= window:
+            return padding
+        band = window_mask(length, keys, window, self.sinks, self.embed.weight.device)
+        return band if padding is None else padding & band
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Scores of every token from states, shape ``(..., vocabulary)``."""
+        weight = self.embed.weight if self.head is None else self.head.weight
+        return F.linear(hidden, weight)
+
+    def forward(
+        self, ids: Tensor, real: Tensor | None = None, cache: Cache | None = None
+    ) -> Tensor:
+        """Logits of the next token at every position.
+
+        Parameters
+        ----------
+        ids
+            Token ids, shape ``(batch, length)``; with a cache, only those it has not seen.
+        real
+            False on padding (on the left), shape ``(batch, past + length)``; None: no padding.
+        cache
+            Of `cache`, extended by this call.
+
+        Returns
+        -------
+        Tensor
+            Shape ``(batch, length, vocabulary)``.
+        """
+        return self.logits(self.hidden(ids, real, cache))
