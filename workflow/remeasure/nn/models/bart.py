@@ -7,7 +7,7 @@ their tables; one embedding for both stacks and the output.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -251,7 +251,8 @@ class Bart(nn.Module):
 
     def sources(self, memory: Tensor) -> list[tuple[Tensor, Tensor]]:
         """Keys and values of an encoded source, one pair a block of the decoder."""
-        return [block.cross.key_value(memory) for block in self.decoder.blocks]
+        blocks = cast("list[Block]", list(self.decoder.blocks))
+        return [block.cross.key_value(memory) for block in blocks if block.cross is not None]
 
     def read(self, source: Tensor, real: Tensor | None, longest: int) -> SourceCache:
         """Encode a source once; the cache holds it and room for ``longest`` tokens of target."""

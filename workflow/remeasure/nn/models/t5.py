@@ -9,7 +9,7 @@ of its own; 1.0 reuses the embedding, with states divided by the root of the wid
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -321,7 +321,8 @@ class T5(nn.Module):
 
     def sources(self, memory: Tensor) -> list[tuple[Tensor, Tensor]]:
         """Keys and values of an encoded source, one pair a block of the decoder."""
-        return [block.cross.key_value(memory) for block in self.decoder.blocks]
+        blocks = cast("list[DecoderBlock]", list(self.decoder.blocks))
+        return [block.cross.key_value(memory) for block in blocks]
 
     def read(self, source: Tensor, real: Tensor | None, longest: int) -> SourceCache:
         """Encode a source once; the cache holds it and room for ``longest`` tokens of target."""
