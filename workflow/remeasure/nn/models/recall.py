@@ -154,8 +154,8 @@ class Mixer(nn.Module):
             if memory is None and window is None:
                 seen, memory = linear_attention(query, key, value), ()
             else:
-                state = None if memory is None else (memory[0], memory[1])
-                seen, memory = linear_attention_loop(query, key, value, state)
+                sums = None if memory is None else (memory[0], memory[1])
+                seen, memory = linear_attention_loop(query, key, value, sums)
         else:
             # Only keys of unit length store exactly.
             query, key = F.normalize(query, dim=-1), F.normalize(key, dim=-1)
