@@ -164,7 +164,8 @@ def test_the_configuration_is_read_as_published() -> None:
 @given(cut=st.integers(1, 13), seed=st.integers(0, 9))
 def test_a_cache_changes_nothing(cut: int, seed: int) -> None:
     torch.manual_seed(seed)
-    model = moved(Hybrid(SMALL), seed)
+    # In float64: where a memory answers almost nothing, the norm after it magnifies rounding.
+    model = moved(Hybrid(SMALL), seed).double()
     ids = tokens(SMALL.vocabulary, 2, 14, seed)
     with torch.inference_mode():
         whole = model(ids)
@@ -172,10 +173,10 @@ def test_a_cache_changes_nothing(cut: int, seed: int) -> None:
         parts = [model(ids[:, :cut], None, cache)]
         while cache.length < 14:
             parts.append(model(ids[:, cache.length : cache.length + 1], None, cache))
-        torch.testing.assert_close(torch.cat(parts, dim=1), whole, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(torch.cat(parts, dim=1), whole, atol=1e-9, rtol=1e-9)
         again = model.cache(2, 14)
         both = [model(ids[:, :cut], None, again), model(ids[:, cut:], None, again)]
-    torch.testing.assert_close(torch.cat(both, dim=1), whole, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(torch.cat(both, dim=1), whole, atol=1e-9, rtol=1e-9)
 
 
 def test_texts_of_a_cache_can_be_chosen_again() -> None:
