@@ -134,7 +134,7 @@ CASES = {
     ),
     "roberta masked": Case(
         _roberta("RobertaForMaskedLM"),
-        _of_roberta(roberta.Masked),
+        _of_roberta(bert.Masked),
         roberta.MASKED_NAMES,
         apart=frozenset({"lm_head.decoder.weight", "lm_head.decoder.bias"}),
     ),
@@ -146,7 +146,7 @@ CASES = {
     ),
     "roberta tokens": Case(
         _roberta("RobertaForTokenClassification"),
-        _of_roberta(lambda config: roberta.Tokens(config, 5)),
+        _of_roberta(lambda config: bert.Tokens(config, 5)),
         roberta.TOKEN_NAMES,
     ),
     "albert masked": Case(
