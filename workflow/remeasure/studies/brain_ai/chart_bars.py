@@ -186,7 +186,7 @@ def _draw_drive(figure: Figure, theme: Theme, *, data: pl.DataFrame) -> None:
             ha="left" if side > 0 else "right",
         )
     _named(ax, [f"{each} sentences" for each in data["sentences"]])
-    ax.set_xlim(-135, 125)
+    ax.set_xlim(-155, 130)
     label_axes(ax, x="change in response, standardised scale", y="chosen as", x_unit="%")
 
 
@@ -218,7 +218,7 @@ def _draw_energy(figure: Figure, theme: Theme, *, panels: dict[str, tuple[Use, .
         for place, value in enumerate(values):
             ax.text(value * 1.12, place, f"{rounded(value, 3)}", va="center", fontsize=SMALL)
         _named(ax, [use.what for use in uses])
-        ax.set_xlim(min(values) / 4, max(values) * 6)
+        ax.set_xlim(min(values) / 4, max(values) * 2.9)
         log_axis(ax, "x")
         ax.set_title(titles[unit])
         label_axes(ax, x="energy", y="what", x_unit=unit)

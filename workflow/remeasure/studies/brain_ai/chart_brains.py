@@ -192,7 +192,7 @@ def _draw_views(
 def _draw_space(
     figure: Figure, theme: Theme, *, plane: pl.DataFrame, maps: pl.DataFrame, side: float
 ) -> None:
-    brain, *fields = figure.subplots(1, 3)
+    brain, *fields = figure.subplots(1, 3, width_ratios=[1.25, 1, 1])
     _slice(brain, theme, plane)
     heat = LinearSegmentedColormap.from_list(
         "firing", [theme.background, theme.colour(0), theme.text]

@@ -138,7 +138,9 @@ def _draw_dopamine(
         ax.vlines(time, 0, values, color=theme.colour(0), linewidth=2.6)
         ax.plot(time, values, linestyle="none", marker="o", markersize=3.4, color=theme.colour(0))
         for moment, words in ((0, "cue"), (juice, "juice")):
-            ax.axvline(moment, color=theme.muted, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
+            ax.vlines(
+                moment, -1.2, 1.16, color=theme.muted, linewidth=1.0, linestyle="--", zorder=1
+            )
             withheld = words == "juice" and "withheld" in name
             ax.text(moment, 1.26, "no juice" if withheld else words, ha="center", fontsize=SMALL)
         ax.set_title(name.replace("withheld ", "withheld\n").capitalize(), loc="center")

@@ -34,8 +34,8 @@ VISION = {
         "of the explainable variance of monkey IT: better at the task, better at the brain",
     ),
     "Brain-Score 2018 (Schrimpf et al.)": (2018, "ImageNet accuracy, above which the link weakens"),
-    "Linsley et al. 2023": (2023, "networks: more accurate ones drift from the brain"),
-    "Conwell et al. 2024": (2024, "models: most predict the brain about equally well"),
+    "Linsley et al. 2023": (2023, "networks: better ones drift from the brain"),
+    "Conwell et al. 2024": (2024, "models: most predict the brain equally well"),
     "Gokce and Schrimpf 2025": (2025, "models: with scale the match saturates"),
 }
 

@@ -68,7 +68,7 @@ _OUTPUTS = (
     ),
     Output(
         id="fig_ventral",
-        kind="figure",
+        kind="drawing",
         title="Stages of the ventral stream",
         caption=f"A schematic: early, middle and late stages of seeing. {_OWN}",
         needs=_MESHES,
