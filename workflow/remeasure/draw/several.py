@@ -42,5 +42,15 @@ def save_charts(
     files = (light_svg, light_png, dark_svg, dark_png, csv, alt)
     if set(charts) != set(order) or any(len(each) != len(order) for each in files):
         raise ValueError(f"charts {list(charts)} do not match the figures {list(order)}")
-    for name, *paths in zip(order, *files, strict=True):
-        save_chart(charts[name], *paths, origin, drawing=name in drawings)
+    for name, svg, png, dark, dark_image, data, words in zip(order, *files, strict=True):
+        save_chart(
+            charts[name],
+            svg,
+            png,
+            dark,
+            dark_image,
+            data,
+            words,
+            origin,
+            drawing=name in drawings,
+        )

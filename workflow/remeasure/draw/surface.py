@@ -102,7 +102,7 @@ def draw_surface(
     shade = colours(mesh, theme, paint, normals)[order]
     ax.add_collection(
         PolyCollection(
-            flat[mesh.faces[order]][:, :, :2],
+            list(flat[mesh.faces[order]][:, :, :2]),
             facecolors=shade,
             edgecolors=shade,
             linewidths=0.3,

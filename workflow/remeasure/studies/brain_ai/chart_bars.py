@@ -120,18 +120,13 @@ def data(table: pl.DataFrame) -> Chart:
     """Ranges and points on one logarithmic axis."""
     fact = partial(number, table, "fig_data")
     low, high = "words heard by a child by age 5", "words by age 20 including reading"
-    rows: list[Row] = [
-        ("heard by age 5", fact(f"{low}, low") * 1e6, fact(f"{low}, high") * 1e6, "person"),
-        ("heard by age 13, at most", *(2 * [fact("words by age 13") * 1e6]), "person"),
-        (
-            "heard and read by age 20",
-            fact(f"{high}, low") * 1e6,
-            fact(f"{high}, high") * 1e6,
-            "person",
-        ),
-        ("BabyLM budget", *(2 * [fact("BabyLM budget") * 1e6]), "model"),
-        ("GPT-3, data set", *(2 * [fact("GPT-3 training") * 1e9]), "model"),
-        ("Llama 3.1, training", *(2 * [fact("Llama 3.1 training") * 1e12]), "model"),
+    rows = [
+        _range("heard by age 5", fact(f"{low}, low") * 1e6, fact(f"{low}, high") * 1e6),
+        _range("heard by age 13, at most", fact("words by age 13") * 1e6),
+        _range("heard and read by age 20", fact(f"{high}, low") * 1e6, fact(f"{high}, high") * 1e6),
+        _range("BabyLM budget", fact("BabyLM budget") * 1e6, who="model"),
+        _range("GPT-3, data set", fact("GPT-3 training") * 1e9, who="model"),
+        _range("Llama 3.1, training", fact("Llama 3.1 training") * 1e12, who="model"),
     ]
     frame = pl.DataFrame(rows, schema=["what", "low", "high", "who"], orient="row")
     said = [
@@ -147,6 +142,10 @@ def data(table: pl.DataFrame) -> Chart:
         ),
         size=(WIDTH, 2.9),
     )
+
+
+def _range(what: str, low: float, high: float | None = None, *, who: str = "person") -> Row:
+    return what, low, low if high is None else high, who
 
 
 def _signed(value: float) -> str:

@@ -68,7 +68,8 @@ def dopamine(errors: pl.DataFrame) -> Chart:
     """One panel a trial."""
     names = errors["trial"].unique(maintain_order=True).to_list()
     # The same number of quiet steps stands on both sides.
-    juice = int(errors["time"].max() or 0) + int(errors["time"].min() or 0)  # type: ignore[call-overload]
+    times = numbers(errors, "time")
+    juice = int(times.max() + times.min())
     said = []
     for name in names:
         own = dict(errors.filter(trial=name).select("time", "error").iter_rows())
@@ -114,9 +115,9 @@ def _draw_memory(figure: Figure, theme: Theme, *, rows: list[tuple[str, str, str
     for number, (system, size, store, words) in enumerate(rows):
         low = 20.4 - 6.6 * number
         absent = words == "none"
-        left = f"{system}\n{size}" if size else system
+        owned = f"{system}\n{size}" if size else system
         right = "none" if absent else "\n".join([store, *textwrap.wrap(words, 34)])
-        word_box(ax, theme, (1, low), (25, 5.9), left, series=0)
+        word_box(ax, theme, (1, low), (25, 5.9), owned, series=0)
         word_box(ax, theme, (30, low), (25, 5.9), right, series=1 if absent else 2, bold=absent)
         ax.plot(
             [26, 30],

@@ -135,9 +135,15 @@ def draw_language(
     light_svg, light_png, dark_svg, dark_png, csv, alt, origin
         Outputs, one a figure, and the origin of the results, as in ``draw.save.save_figure``.
     """
-    frames = (read_frame(each) for each in (points, triangles, atlas, whole))
+    chart = chart_brains.language(
+        read_frame(points),
+        read_frame(triangles),
+        read_frame(atlas),
+        read_frame(whole),
+        settings.threshold,
+    )
     save_charts(
-        {"fig_language": chart_brains.language(*frames, settings.threshold)},
+        {"fig_language": chart},
         LANGUAGE["figures:draw_language"][1],
         light_svg=light_svg,
         light_png=light_png,
