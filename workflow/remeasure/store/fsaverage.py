@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 Faces = npt.NDArray[np.int64]
 
 #: The pinned package and where its files lie.
-PACKAGE, VERSION = "nilearn", "0.14.1"
+PACKAGE, VERSION = "nilearn", "0.13.1"
 FOLDER = "nilearn/datasets/data"
 
 #: Points and triangles of a hemisphere: the fifth icosahedron of FreeSurfer.
