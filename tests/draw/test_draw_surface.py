@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from remeasure.draw.chart import Chart
 from remeasure.draw.panels import sheet, squares
-from remeasure.draw.several import save_charts
+from remeasure.draw.several import run_each, save_charts
 from remeasure.draw.style import LIGHT, Theme
 from remeasure.draw.surface import Mesh, draw_surface, seen
 
@@ -116,3 +116,26 @@ def test_charts_without_files_are_refused(tmp_path: Path) -> None:
         save_charts(charts("a", "b"), ("a",), origin="computed", **files)
     with pytest.raises(ValueError, match="do not match"):
         save_charts(charts("a", "b"), ("a", "b"), origin="computed", **files)
+
+
+def test_each_function_gets_its_own_results_and_files(tmp_path: Path) -> None:
+    called = {}
+
+    def first(*, curve: Path, csv: Path, origin: str) -> None:
+        called["first"] = (curve.name, csv.name, origin)
+
+    def second(*, csv: Path, origin: str) -> None:
+        called["second"] = (csv.name, origin)
+
+    drawn_from = {"second": (), "first": (("curve", "a.parquet"),)}
+    results = [tmp_path / "b.parquet", tmp_path / "a.parquet"]
+    files = {"csv": [tmp_path / "second.csv", tmp_path / "first.csv"]}
+    run_each({"first": first, "second": second}, drawn_from, results, files, "computed")
+    assert called == {
+        "first": ("a.parquet", "first.csv", "computed"),
+        "second": ("second.csv", "computed"),
+    }
+    with pytest.raises(ValueError, match="share a name"):
+        run_each({}, drawn_from, [results[0], results[0]], files, "computed")
+    with pytest.raises(ValueError, match="do not match"):
+        run_each({}, {}, results, files, "computed")

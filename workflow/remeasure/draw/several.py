@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from remeasure.draw.chart import Chart, save_chart
@@ -54,3 +54,40 @@ def save_charts(
             origin,
             drawing=name in drawings,
         )
+
+
+def run_each(
+    steps: Mapping[str, Callable[..., None]],
+    drawn_from: Mapping[str, Sequence[tuple[str, str]]],
+    results: Sequence[Path],
+    outputs: Mapping[str, Sequence[Path]],
+    origin: str,
+) -> None:
+    """Call one function a figure or table, each with its own results and its own files.
+
+    Parameters
+    ----------
+    steps
+        Functions by output; each takes its results and files by name, and ``origin``.
+    drawn_from
+        By output, in the order of the files: the parameters of its function, and the name of the
+        file that each is given.
+    results
+        All result files, in any order.
+    outputs
+        Files by parameter: the n-th of each belongs to the n-th output of ``drawn_from``.
+
+    Raises
+    ------
+    ValueError
+        When functions and files are not as many, or of two results of one name.
+    """
+    named = {path.name: path for path in results}
+    if len(named) != len(results):
+        raise ValueError(f"two results share a name: {[path.name for path in results]}")
+    if any(len(files) != len(drawn_from) for files in outputs.values()):
+        raise ValueError(f"files do not match the outputs {list(drawn_from)}")
+    for number, (output, inputs) in enumerate(drawn_from.items()):
+        given = {name: named[file] for name, file in inputs}
+        written = {kind: files[number] for kind, files in outputs.items()}
+        steps[output](**given, **written, origin=origin)

@@ -160,9 +160,7 @@ rule brain_ai_tables:
         files=PLAN.files,
         call=PLAN.call("studies.brain_ai.tables:write_tables"),
         caption=Caption(
-            "\n\n".join(
-                str(PLAN.caption("brain_ai", table)) for table in BRAIN_AI_DRAWN.TABLES
-            )
+            "\n\n".join(str(PLAN.caption("brain_ai", table)) for table in BRAIN_AI_DRAWN.TABLES)
         ),
     shell:
         PLAN.shell
