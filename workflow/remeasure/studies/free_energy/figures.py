@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from remeasure.draw.several import run_each
@@ -10,7 +11,7 @@ from remeasure.studies.free_energy import tables as tables_module
 from remeasure.studies.free_energy.drawn import FIGURES, TABLES
 
 #: Functions by output.
-STEPS = {
+STEPS: dict[str, Callable[..., None]] = {
     "fig_decompose": chart_drawings.fig_decompose,
     "fig_bound": chart_curves.fig_bound,
     "fig_bogacz": chart_curves.fig_bogacz,

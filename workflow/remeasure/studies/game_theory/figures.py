@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from remeasure.draw.several import run_each
@@ -10,7 +11,7 @@ from remeasure.studies.game_theory import tables as tables_module
 from remeasure.studies.game_theory.drawn import FIGURES, TABLES
 
 #: Functions by output.
-STEPS = {
+STEPS: dict[str, Callable[..., None]] = {
     "fig_dilemma": chart_grids.fig_dilemma,
     "fig_shadow": chart_curves.fig_shadow,
     "fig_tournament": chart_tournament.fig_tournament,
