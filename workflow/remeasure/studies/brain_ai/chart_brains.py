@@ -243,12 +243,5 @@ def _draw_language(
         paint = [(theme.colour(3), np.minimum(amount, 1.0))]
         draw_surface(ax, theme, surface, hemisphere=side, view="lateral", paint=paint)
         ax.set_title(f"{side} hemisphere", loc="center")
-    panels[0].text(
-        1.02,
-        -0.04,
-        f"share of people: pale {threshold:g}, full {top:.2f}",
-        transform=panels[0].transAxes,
-        ha="center",
-        va="top",
-        fontsize=SMALL,
-    )
+    key = f"share of people: pale {threshold:g}, full {top:.2f}"
+    figure.supxlabel(key, fontsize=SMALL, color=theme.text)
