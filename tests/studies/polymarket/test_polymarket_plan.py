@@ -87,6 +87,18 @@ def test_every_measured_row_belongs_to_one_experiment() -> None:
     assert not RESULTS.keys() & FILES_RESULTS.keys()
 
 
+def test_what_reads_nothing_is_arithmetic_or_says_that_it_is_generated() -> None:
+    """A step without inputs counts as mathematics; one that draws worlds must not."""
+    for name, (step, reads, writes) in EXPERIMENTS.items():
+        if reads:
+            continue
+        module = importlib.import_module(f"remeasure.studies.polymarket.{step.partition(':')[0]}")
+        kinds = {row.kind for row in measurable(module.OUTPUTS)}
+        assert kinds == {"exact"} or "manifest" in dict(writes), name
+    for name, (_, reads, writes) in RESULTS.items():
+        assert reads or "manifest" in dict(writes), name
+
+
 def test_addresses_are_what_the_services_take() -> None:
     hosts = Hosts()
     with pytest.raises(ValueError, match="1296000"):

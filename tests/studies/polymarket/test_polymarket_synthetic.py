@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from polymarket_worlds import settings
+from remeasure.fetch.manifest import Manifest
 from remeasure.studies.polymarket.estimates import Resampling
 from remeasure.studies.polymarket.intervals import (
     KINDS,
@@ -32,8 +33,18 @@ def step(worlds: int, events: int, resamples: int) -> Step:
 
 def test_every_row_of_the_prototype_is_answered(tmp_path: Path) -> None:
     asked = SyntheticStep(generator=settings(), worlds=2, events=3_000)
-    measured = measure_synthetic(synthetic=tmp_path / "synthetic.parquet", settings=asked)
+    manifest = tmp_path / "synthetic.manifest.json"
+    measured = measure_synthetic(
+        manifest=manifest, synthetic=tmp_path / "synthetic.parquet", settings=asked
+    )
     rows = measurable(OUTPUTS)
+    assert Manifest.read(manifest).origin == "generated"
+    truths = {(each.quantity, each.truth) for each in measured if each.truth is not None}
+    assert truths == {
+        ("Platt slope", 1.12),
+        ("Platt slope, weighted, prototype mean", 1.12),
+        ("Platt intercept", 0.0),
+    }
     assert [each.condition for each in measured] == [row.condition for row in rows]
     assert all(each.value is not None for each in measured)
     exact = {each.quantity: each.value for each in measured if "truth" in each.condition}
@@ -47,7 +58,9 @@ def test_the_generator_is_the_cards(tmp_path: Path) -> None:
     """Four worlds at full size: every number within four standard errors of the prototype's."""
     asked = SyntheticStep(generator=settings(), worlds=4)
     table = tmp_path / "synthetic.parquet"
-    measured = measure_synthetic(synthetic=table, settings=asked)
+    measured = measure_synthetic(
+        manifest=tmp_path / "synthetic.manifest.json", synthetic=table, settings=asked
+    )
     spread = {
         (row["quantity"], row["condition"]): row["value"]
         for row in pl.read_parquet(table)

@@ -26,6 +26,7 @@ import pandera.polars as pa
 import polars as pl
 from numpy.typing import NDArray
 
+from remeasure.fetch.manifest import Manifest
 from remeasure.model import Model
 from remeasure.stats.calibration import gap
 from remeasure.stats.cluster_bootstrap import Clusters, draw_counts
@@ -124,16 +125,19 @@ class IntervalsStep(Model):
     generator: GeneratorSettings
 
 
-def measure_intervals(*, intervals: Path, settings: IntervalsStep) -> None:
+def measure_intervals(*, manifest: Path, intervals: Path, settings: IntervalsStep) -> None:
     """Step: how often intervals cover.
 
     Parameters
     ----------
+    manifest
+        Output, JSON: lists no raw file, but says that the origin is ``generated``.
     intervals
         Output, Parquet: see ``INTERVALS``.
     """
     frames = [coverage(kind, settings) for kind in KINDS]
     write_frame(pl.concat(frames), intervals, INTERVALS)
+    Manifest.of("polymarket_intervals", "generated", ".", []).write(manifest)
 
 
 def coverage(kind: Kind, settings: IntervalsStep) -> pl.DataFrame:
