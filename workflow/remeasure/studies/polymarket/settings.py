@@ -148,12 +148,20 @@ class GeneratorSettings(Model):
 
 
 class WorldsSettings(Model):
-    """Honesty of intervals: generated worlds, events of each, resamples of each."""
+    """Honesty of intervals: generated worlds, events of each, resamples of each.
+
+    Attributes
+    ----------
+    shared
+        In the worlds of ladders, correlation of what the markets of an event start from, of
+        their luck and of their evidence.
+    """
 
     worlds: int = Field(ge=2)
     events: int = Field(ge=100)
     resamples: int = Field(ge=50)
     seed: int = Field(ge=0)
+    shared: float = Field(gt=0, lt=1)
 
 
 class SyntheticSettings(Model):
