@@ -65,6 +65,7 @@ def test_overlays_fit(overlay: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ({"draw": {"certain": 5}}, "partial_from"),
         ({"draw": {"topic_share": {"politics": 0}}}, "each above 0"),
         ({"crawl": {"volume_cuts": [5000, 2000]}}, "volume_cuts must rise"),
+        ({"crawl": {"three_hourly": True}}, "three_hourly"),
         ({"window": {"first": "2027-01-01"}}, "must not be after last"),
         ({"definitions": {"cluster": "series"}}, "definitions.cluster"),
     ],
