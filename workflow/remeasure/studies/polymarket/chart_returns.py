@@ -296,7 +296,18 @@ def _draw_trap(figure: Figure, theme: Theme, *, data: pl.DataFrame) -> None:
         reached = np.concatenate([value, numbers(own, "published")])
         highest = max(highest, float(np.nanmax(reached)) * 1.35)
     axes[1].set_ylabel("")
-    # The widest intervals leave the frame; the values never do.
+    # The widest intervals leave the frame, and an arrow says so; the values never do.
     axes[0].set_ylim(0, highest)
+    for ax, panel in zip(axes, TRAP_NAMES, strict=True):
+        beyond = data.filter((pl.col("panel") == panel) & (pl.col("high") > highest))
+        (arrows,) = ax.plot(
+            numbers(beyond, "bin"),
+            np.full(beyond.height, highest),
+            marker="^",
+            color=theme.text,
+            linestyle="none",
+            clip_on=False,
+        )
+        arrows.set_in_layout(False)
     interval_key(axes[1], theme)
     axes[1].legend(loc="upper right")
