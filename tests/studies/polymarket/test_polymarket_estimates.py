@@ -22,6 +22,7 @@ from remeasure.studies.polymarket.estimates import (
     Resampling,
     Rows,
     Scored,
+    answer,
     of_few,
     rare_events,
     ratio,
@@ -182,6 +183,16 @@ def test_a_band_that_was_always_won_is_not_certain() -> None:
     assert held.value == pytest.approx(1 / 0.97 - 1)
     assert held.low is not None
     assert held.low < -0.1
+
+
+def test_a_truth_is_asked_of_intervals_alone() -> None:
+    one = Estimate(value=0.982, n=1, truth=0.9845)
+    key = ("fig_long", "mean price", "6 months, 98-99.5 cents")
+    bare = answer(key, one, "whole", factor=100)
+    assert bare.truth is None
+    assert bare.note == "too few events for an interval"
+    whole = answer(key, replace(one, low=0.98, high=0.99), "whole", factor=100)
+    assert (whole.truth, whole.note) == (pytest.approx(98.45), "")
 
 
 def test_recalibration_against_scikit_learn(forecasts: pl.DataFrame) -> None:

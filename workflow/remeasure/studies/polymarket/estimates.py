@@ -364,6 +364,10 @@ def answer(
     def scaled(number: float | None) -> float | None:
         return None if number is None else factor * number
 
+    # An estimate without an interval is not expected to meet its truth.
+    bare = estimate.truth is not None and estimate.low is None
+    if bare:
+        note = f"{note}; too few events for an interval".removeprefix("; ")
     return Measurement(
         output_id=output,
         quantity=quantity,
@@ -372,7 +376,7 @@ def answer(
         low=scaled(estimate.low),
         high=scaled(estimate.high),
         n=None if count or not estimate.n else estimate.n,
-        truth=scaled(estimate.truth),
+        truth=None if bare else scaled(estimate.truth),
         coverage=coverage,
         note=note,
     )
