@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from remeasure.nn.checkpoints.loading import Names, load, published_names
+from remeasure.nn.layers.positions import alibi_slopes, deberta_buckets, distances, t5_buckets
 from remeasure.nn.models import bert, cross_encoder, deberta, electra, modernbert, roberta
 from remeasure.nn.models.bert import BertConfig
 from remeasure.nn.models.deberta import DebertaConfig
@@ -368,3 +369,25 @@ def test_positions_from_zero_are_another_roberta() -> None:
     load(model, dict(theirs.state_dict()), roberta.NAMES, where="random")
     expected = theirs(input_ids=fed["ids"], attention_mask=fed["real"].long()).last_hidden_state
     assert (model(fed["ids"], fed["real"]) - expected)[fed["real"]].abs().max() > 0.1
+
+
+def test_buckets_and_slopes_are_those_of_the_reference() -> None:
+    from transformers.models.bloom.modeling_bloom import build_alibi_tensor
+    from transformers.models.deberta_v2.modeling_deberta_v2 import make_log_bucket_position
+    from transformers.models.t5.modeling_t5 import T5Attention
+
+    apart = torch.arange(-3000, 3001)
+    for buckets, furthest in ((32, 128), (64, 200), (8, 20)):
+        for both_sides in (True, False):
+            expected = T5Attention._relative_position_bucket(
+                apart, bidirectional=both_sides, num_buckets=buckets, max_distance=furthest
+            )
+            found = t5_buckets(apart, buckets, furthest, both_sides=both_sides)
+            assert torch.equal(found, expected)
+        expected = make_log_bucket_position(apart, buckets, furthest).long()
+        assert torch.equal(deberta_buckets(apart, buckets, furthest), expected)
+    for heads in (1, 3, 4, 12, 20):
+        # Bloom adds slope times the key's place, which softmax cannot tell from a distance.
+        added = build_alibi_tensor(torch.ones(1, 6), heads, torch.float32).view(heads, 6)
+        torch.testing.assert_close(added, alibi_slopes(heads)[:, None] * torch.arange(6))
+    assert distances(3, 3)[0].tolist() == [0, 1, 2]
