@@ -34,16 +34,24 @@ def gap(left: Tensor, right: Tensor) -> float:
 def gradient_gaps(
     model: nn.Module, theirs: Mapping[str, Tensor | nn.Parameter], names: Names
 ) -> dict[str, float]:
-    """Of each parameter, how far the two gradients lie apart, as a share of the largest entry."""
-    gaps: dict[str, float] = {}
+    """Of each parameter, how far the two gradients lie apart, as a share of the largest entry.
+
+    A gradient that is zero but for rounding (a bias of keys moves all scores alike) has no such
+    share: no entry counts as smaller than a ten-thousandth of the largest of the whole model.
+    """
+    pairs: dict[str, tuple[Tensor, Tensor]] = {}
     for name, parameter in model.named_parameters():
         hit = names.theirs(name)
         assert hit is not None, f"{name} has no published name"
         expected = theirs[hit[0]].grad
         assert expected is not None, f"{hit[0]} has no gradient"
         assert parameter.grad is not None, f"{name} has no gradient"
-        gaps[name] = gap(parameter.grad, expected.T if hit[1] else expected)
-    return gaps
+        pairs[name] = (parameter.grad, expected.T if hit[1] else expected)
+    least = 1e-4 * max(float(right.abs().max()) for _, right in pairs.values())
+    return {
+        name: float((left - right).abs().max()) / max(float(right.abs().max()), least)
+        for name, (left, right) in pairs.items()
+    }
 
 
 def counted(model: nn.Module) -> int:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from remeasure.nn.checkpoints.loading import load, published_names
-from remeasure.nn.generate.greedy import greedy, last_logits, pad_left
+from remeasure.nn.generate.decoding import pad_left
+from remeasure.nn.generate.greedy import greedy, last_logits
 from remeasure.nn.layers.stretch import Rope
 from remeasure.nn.models.llama import NAMES, SMOLLM2_135M, Llama, LlamaConfig
 

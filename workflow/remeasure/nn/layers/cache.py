@@ -99,7 +99,8 @@ class WindowCache:
     """A cache in which some blocks remember no more than a window of tokens.
 
     A windowed block has as many slots as its window: token i goes to slot ``i mod window``.
-    The order of slots does not matter, since rotation is stored in the keys.
+    The order of slots does not matter, since rotation is stored in the keys. Padding takes a
+    slot as well, so it may stand before a text but not within it.
 
     Parameters
     ----------
@@ -228,21 +229,25 @@ class SourceCache(KeyValueCache):
         self.real = None if self.real is None else self.real.index_select(0, rows)
 
 
-def window_mask(
-    queries: int, keys: int, window: int, sinks: int = 0, device: torch.device | None = None
-) -> Tensor:
-    """True where a query looks back less than a window; the last query stands at the last key.
+def window_mask(queries: Tensor, keys: Tensor, window: int, sinks: int = 0) -> Tensor:
+    """True where a key stands less than a window behind a query. Causality is not in it.
 
-    Causality is not in it. The first ``sinks`` keys are seen from everywhere.
+    Parameters
+    ----------
+    queries, keys
+        Positions in the text, shape ``(batch or 1, length)`` each.
+    window
+        How many tokens back a query looks, itself included.
+    sinks
+        So many first tokens are seen from everywhere.
 
     Returns
     -------
     Tensor
-        Boolean, shape ``(queries, keys)``.
+        Boolean, shape ``(batch or 1, 1, queries, keys)``.
     """
-    place = torch.arange(keys - queries, keys, device=device).unsqueeze(-1)
-    key = torch.arange(keys, device=device)
-    return (key > place - window) | (key < sinks)
+    key = keys[:, None, None, :]
+    return (key > queries[:, None, :, None] - window) | (key < sinks)
 
 
 def places(

@@ -49,7 +49,7 @@ def sigmoid_bias(scores: Tensor, k: int, bias: Tensor | None = None) -> tuple[Te
     """
     affinity = scores.sigmoid()
     chosen = (affinity if bias is None else affinity + bias).topk(k, dim=-1).indices
-    weights, order = affinity.gather(-1, chosen).sort(-1, descending=True, stable=True)
+    weights, order = affinity.gather(-1, chosen).sort(dim=-1, descending=True, stable=True)
     return weights / weights.sum(-1, keepdim=True), chosen.gather(-1, order)
 
 
@@ -128,7 +128,7 @@ class Experts(nn.Module):
         order = chosen.flatten().argsort(stable=True)
         token = order // k
         counts = chosen.flatten().bincount(minlength=len(self.gate_up)).tolist()
-        rows = x[token].split(counts)
+        rows = torch.split(x[token], counts)
         done = [self._run(part, expert) for expert, part in enumerate(rows) if len(part)]
         share = weights.flatten()[order].to(x.dtype).unsqueeze(-1)
         return torch.zeros_like(x).index_add(0, token, torch.cat(done) * share)

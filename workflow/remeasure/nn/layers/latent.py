@@ -73,7 +73,7 @@ class LatentAttention(nn.Module):
     def _rebuild(self, latent: Tensor, turned: Tensor) -> tuple[Tensor, Tensor]:
         """Keys and values of every head from latents and rotary keys, one head each."""
         both = split_heads(self.kv_b(latent[:, 0]), self.heads)  # (batch, heads, keys, ...)
-        key, value = both.split((self.nope, self.value), dim=-1)
+        key, value = torch.split(both, [self.nope, self.value], dim=-1)
         return torch.cat((key, turned.expand(-1, self.heads, -1, -1)), dim=-1), value
 
     def forward(
@@ -85,10 +85,10 @@ class LatentAttention(nn.Module):
     ) -> Tensor:
         """Causal attention; ``past`` is the cache and the number of this block."""
         query = split_heads(self.q_b(self.q_norm(self.q_a(x))), self.heads)
-        plain, positioned = query.split((self.nope, self.rope), dim=-1)
+        plain, positioned = torch.split(query, [self.nope, self.rope], dim=-1)
         positioned = rotate(positioned, *turns)
         # one "head": (batch, 1, length, rank) and (batch, 1, length, rope)
-        latent, turned = self.kv_a(x).unsqueeze(1).split((self.rank, self.rope), dim=-1)
+        latent, turned = torch.split(self.kv_a(x).unsqueeze(1), [self.rank, self.rope], dim=-1)
         latent, turned = self.kv_norm(latent), rotate(turned, *turns)
         scale = (self.nope + self.rope) ** -0.5
         if past is not None and isinstance(past[0], ExpandedCache):
@@ -115,7 +115,7 @@ class LatentAttention(nn.Module):
         scale: float,
     ) -> Tensor:
         up = self.kv_b.weight.view(self.heads, self.nope + self.value, self.rank)
-        to_key, to_value = up.split((self.nope, self.value), dim=1)
+        to_key, to_value = torch.split(up, [self.nope, self.value], dim=1)
         query = torch.cat(
             (plain @ to_key, positioned), dim=-1
         )  # (batch, heads, length, rank + rope)

@@ -34,7 +34,9 @@ def scan_loop(
     rows = []
     if state is None:
         state = u.new_zeros(u.shape[0], *a.shape)
-    for now, gap, into, out in zip(u.unbind(1), step.unbind(1), b.unbind(1), c.unbind(1), strict=True):
+    for now, gap, into, out in zip(
+        u.unbind(1), step.unbind(1), b.unbind(1), c.unbind(1), strict=True
+    ):
         wide = gap.unsqueeze(-1)  # (batch, channels, 1)
         state = torch.exp(wide * a) * state + (gap * now).unsqueeze(-1) * into.unsqueeze(1)
         rows.append((state @ out.unsqueeze(-1)).squeeze(-1))
@@ -87,7 +89,9 @@ def selective_scan(
     """
     if state is None:
         state = u.new_zeros(u.shape[0], *a.shape)
-    out: tuple[Tensor, Tensor] = _Scan.apply(u, step, a, b, c, state)
+    out: tuple[Tensor, Tensor] = _Scan.apply(  # type: ignore[no-untyped-call]
+        u, step, a, b, c, state
+    )
     return out
 
 
@@ -98,7 +102,7 @@ class _Walk:
     """
 
     def __init__(self, u: Tensor, step: Tensor, a: Tensor, b: Tensor, c: Tensor, chunks: int):
-        batch, length, channels = u.shape
+        batch, length = u.shape[:2]
         self.batch, self.chunks, self.length = batch, chunks, -(-length // chunks)
         self.rates = a.T.contiguous()
         self.real = length
@@ -223,7 +227,7 @@ class _Scan(torch.autograd.Function):
             return torch.cat(rows, dim=1), h.transpose(1, 2).contiguous()
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, dy: Tensor, dlast: Tensor) -> tuple[Tensor, ...]:
         """Stretch by stretch from the end."""
         u, step, a, b, c, *starts = ctx.saved_tensors

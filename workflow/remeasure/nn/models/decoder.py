@@ -127,9 +127,9 @@ class RotaryDecoder(nn.Module):
         if keep is not None:
             keep.append(x)
         for number, (block, window) in enumerate(zip(self.blocks, self.windows, strict=True)):
-            if window not in masks:
+            if window is not None and window not in masks:
                 order = cache.order(number, length) if cache else None
-                masks[window] = self._windowed(length, before + length, padding, window, order)
+                masks[window] = self._windowed(window, positions, padding, real, order, before)
             x = block(x, (cos, sin), masks[window], (cache, number) if cache else None)
             if keep is not None:
                 keep.append(x)
@@ -140,20 +140,26 @@ class RotaryDecoder(nn.Module):
 
     def _windowed(
         self,
-        length: int,
-        keys: int,
+        window: int,
+        positions: Tensor,
         padding: Tensor | None,
-        window: int | None,
+        real: Tensor | None,
         order: Tensor | None,
+        before: int,
     ) -> Tensor | None:
         """The mask of a block with a window; ``order`` says which keys a rolling cache gives."""
+        stop = before + positions.shape[1]
+        if real is None:
+            keys = torch.arange(stop, device=positions.device).unsqueeze(0)
+        else:
+            keys, _ = places(stop, 0, real, real.device)
         if order is not None:
-            keys = len(order)
-            if padding is not None:
-                padding = padding[..., order.to(padding.device)]
-        if window is None or keys <= window:
+            order = order.to(keys.device)
+            keys = keys[:, order]
+            padding = None if padding is None else padding[..., order]
+        if keys.shape[1] <= window:
             return padding
-        band = window_mask(length, keys, window, self.sinks, self.embed.weight.device)
+        band = window_mask(positions, keys, window, self.sinks)
         return band if padding is None else padding & band
 
     def logits(self, hidden: Tensor) -> Tensor:
