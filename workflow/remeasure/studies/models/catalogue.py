@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from remeasure.nn.models import (
+    bart,
     bert,
     colbert,
     cross_encoder,
@@ -23,6 +24,8 @@ from remeasure.nn.models import (
     electra,
     gpt2,
     llama,
+    mamba,
+    mamba2,
     minicpm3,
     modernbert,
     olmoe,
@@ -30,6 +33,7 @@ from remeasure.nn.models import (
     qwen3,
     roberta,
     small_cnn,
+    t5,
     vit,
 )
 from remeasure.nn.models.chronos2 import Chronos2
@@ -69,6 +73,11 @@ SMALL_DECODER = llama.LlamaConfig(
 )
 SMALL_NORMED = qwen3.Qwen3Config(
     vocabulary=256, width=384, layers=6, heads=6, groups=6, hidden=1024, head=64, tied=False
+)
+
+#: The recurrent model that learns to copy, and its twin that treats all tokens alike.
+COPYING = mamba2.Mamba2Config(
+    vocabulary=18, width=64, layers=2, heads=4, head=32, states=32, chunk=64, tied=False
 )
 
 CATALOGUE: tuple[Model, ...] = (
@@ -181,6 +190,22 @@ CATALOGUE: tuple[Model, ...] = (
         lambda: minicpm3.MiniCPM3(minicpm3.MINICPM3_4B),
         minicpm3.MINICPM3_4B.parameters,
     ),
+    Model(
+        "Mamba 130M",
+        "decoder",
+        lambda: mamba.Mamba(mamba.MAMBA_130M),
+        mamba.MAMBA_130M.parameters,
+    ),
+    Model(
+        "Mamba-2 130M",
+        "decoder",
+        lambda: mamba2.Mamba2(mamba2.MAMBA2_130M),
+        mamba2.MAMBA2_130M.parameters,
+    ),
+    Model("T5 small", "both", lambda: t5.T5(t5.T5_SMALL), t5.T5_SMALL.parameters),
+    Model("T5 base", "both", lambda: t5.T5(t5.T5_BASE), t5.T5_BASE.parameters),
+    Model("Flan-T5 base", "both", lambda: t5.T5(t5.FLAN_T5_BASE), t5.FLAN_T5_BASE.parameters),
+    Model("BART base", "both", lambda: bart.Bart(bart.BART_BASE), bart.BART_BASE.parameters),
     Model("ViT-B/16", "images", lambda: vit.ViT(vit.VIT_B16), vit.VIT_B16.parameters),
     Model("DINO ViT-S/8", "images", lambda: vit.ViT(vit.DINO_S8), vit.DINO_S8.parameters),
     Model(
@@ -241,6 +266,13 @@ EXPERIMENTS: tuple[Model, ...] = (
         "decoder",
         lambda: gpt2.GPT2(replace(gpt2.KARVONEN_CHESS, bias=True)),
         replace(gpt2.KARVONEN_CHESS, bias=True).parameters,
+    ),
+    Model("copying Mamba-2", "decoder", lambda: mamba2.Mamba2(COPYING), COPYING.parameters),
+    Model(
+        "copying Mamba-2, fixed",
+        "decoder",
+        lambda: mamba2.Mamba2(replace(COPYING, selective=False)),
+        replace(COPYING, selective=False).parameters,
     ),
     Model(
         "ViT-B/16, 10 classes",

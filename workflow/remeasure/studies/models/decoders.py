@@ -12,6 +12,7 @@ from remeasure.nn.models.minicpm3 import MINICPM3_4B
 from remeasure.nn.models.olmoe import NAMES as OLMOE_NAMES
 from remeasure.nn.models.olmoe import OLMOE_1B_7B, unstack_experts
 from remeasure.nn.models.qwen3 import QWEN3_0_6B
+from remeasure.nn.models.t5 import T5_BASE, T5_SMALL
 from remeasure.studies.models.catalogue import counted, model, shapes
 from remeasure.studies.models.published import Rules
 
@@ -93,8 +94,8 @@ def _number(condition: str) -> int:
 
 
 def rules() -> dict[str, Rules]:
-    """Answers to rows of the cards `gpt`, `qwen3`, `moe`, `kvcache` and `vit`."""
-    return {**_gpt(), **_qwen3(), **_moe(), **_minicpm3(), **_vit()}
+    """Answers to rows of the cards `gpt`, `t5`, `qwen3`, `moe`, `kvcache` and `vit`."""
+    return {**_gpt(), **_qwen3(), **_moe(), **_minicpm3(), **_t5(), **_vit()}
 
 
 def _gpt() -> dict[str, Rules]:
@@ -110,9 +111,6 @@ def _gpt() -> dict[str, Rules]:
                 "chess GPT of Karvonen, with biases"
             ),
             "parameters without biases (computed)": counted("chess GPT of Karvonen"),
-        },
-        "t5_stat_position_numbers": {
-            "learned position numbers of GPT-2": math.prod(shapes("GPT-2")["place.weight"])
         },
     }
 
@@ -222,6 +220,38 @@ def _minicpm3() -> dict[str, Rules]:
             "logit divisor": config.width / config.base_width,
             "parameters from the shapes (tied output)": counted("MiniCPM3 4B"),
         }
+    }
+
+
+def _t5() -> dict[str, Rules]:
+    tables = [
+        shape for name, shape in shapes("T5 small").items() if name.endswith(".table.weight")
+    ]
+    return {
+        "t5_fig_encdec": {"layers of t5-small per side": T5_SMALL.encoder},
+        "t5_stat_position_numbers": {
+            "learned position numbers of t5-small": sum(map(math.prod, tables)),
+            "learned position numbers of GPT-2": math.prod(shapes("GPT-2")["place.weight"]),
+        },
+        "t5_stat_logit_scale": {
+            "factor by which logits grow without the rescaling, t5-small": math.sqrt(
+                T5_SMALL.width
+            ),
+            "factor by which scores shrink with an unwanted sqrt(d_k)": math.sqrt(T5_SMALL.head),
+        },
+        "t5_stat_t5_small_params": {
+            "parameters, printed": counted("T5 small") / 1e6,
+            "parameters, exact": counted("T5 small"),
+        },
+        "t5_stat_bart": {
+            "parameters of bart-base, closed form (not in the article)": counted("BART base")
+        },
+        "t5_stat_t5_base_params": {
+            "parameters, printed": counted("T5 base") / 1e6,
+            "parameters, exact": counted("T5 base"),
+            "layers per side": T5_BASE.encoder,
+            "width": T5_BASE.width,
+        },
     }
 
 

@@ -299,8 +299,9 @@ def spans(window: int, layers: int) -> list[int]:
     [4, 7, 10]
     """
     length = window * layers + 1
+    places = torch.arange(length).unsqueeze(0)
     causal = torch.ones(length, length, dtype=torch.bool).tril()
-    step = (window_mask(length, length, window) & causal).double()
+    step = (window_mask(places, places, window)[0, 0] & causal).double()
     reached, out = torch.eye(length, dtype=torch.float64), []
     for _ in range(layers):
         reached = step @ reached
