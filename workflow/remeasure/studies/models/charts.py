@@ -74,7 +74,7 @@ def fig_caches(
 def count_text(count: int) -> str:
     """A large count for the eye.
 
-    >>> count_text(110_106_428), count_text(6_919_161_856), count_text(2_721_226)
+    >>> count_text(110_000_000), count_text(6_920_000_000), count_text(2_720_000)
     ('110 M', '6.92 B', '2.72 M')
     """
     for size, name in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
@@ -86,7 +86,7 @@ def count_text(count: int) -> str:
 def bytes_text(count: int) -> str:
     """Bytes for the eye, in units of a thousand.
 
-    >>> bytes_text(17_179_869_184), bytes_text(1_474_560)
+    >>> bytes_text(17_200_000_000), bytes_text(1_470_000)
     ('17.2 GB', '1.47 MB')
     """
     for size, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from remeasure.studies.base import Group, Kind, Output, Study
 
-#: Outputs of the page itself: id, kind, title, caption.
+#: Outputs of the page itself: id, kind, title, caption. No card prints its figures, so they are
+#: drawings to the ledger.
 _OWN: tuple[tuple[str, Kind, str, str], ...] = (
     (
         "tab_models",
@@ -15,17 +16,18 @@ _OWN: tuple[tuple[str, Kind, str, str], ...] = (
     ),
     (
         "fig_parts",
-        "figure",
+        "drawing",
         "Where the parameters sit",
         "Share of parameters in embeddings and output, attention, MLPs, experts, state-space"
         " mixers and the rest, with the total beside each bar.",
     ),
     (
         "fig_caches",
-        "figure",
+        "drawing",
         "What a text costs in memory",
         "Bytes that decoders keep of a long text in 16 bits, counted in the caches of the model"
-        " room: keys and values, windows of them, or latents.",
+        " room: keys and values, windows of them, or latents. Of hybrids (Jamba, Kimi Linear,"
+        " MiniMax-Text-01, Nemotron, Qwen3-Next) the layers with attention alone.",
     ),
     (
         "tab_parity",
