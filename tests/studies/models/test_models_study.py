@@ -32,9 +32,7 @@ PROJECT = Path(__file__).parents[3]
 FOLDER = PROJECT / "workflow/remeasure/studies/models"
 DEFAULT = PROJECT / "config/config.yaml"
 
-needs_reference = pytest.mark.skipif(
-    not parity.there(), reason="transformers is the referee here"
-)
+needs_reference = pytest.mark.skipif(not parity.there(), reason="transformers is the referee here")
 
 
 def default_settings() -> Settings:
@@ -179,7 +177,7 @@ def test_figures_keep_their_words_inside_and_apart(
             for ax in figure.get_axes():
                 low, high = ax.get_xlim()
                 ticks = [t for t in ax.get_xticklabels() if low <= t.get_position()[0] <= high]
-                own = [each for each in (*ax.texts, *ticks, *ax.get_yticklabels())]
+                own = [*ax.texts, *ticks, *ax.get_yticklabels()]
                 boxes = [text.get_window_extent() for text in own]
                 for index, box in enumerate(boxes):
                     assert box.x0 >= figure.bbox.x0 - 1, own[index]

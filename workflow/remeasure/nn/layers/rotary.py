@@ -13,9 +13,7 @@ import torch
 from torch import Tensor
 
 
-def frequencies(
-    width: int, theta: float = 10_000.0, dtype: torch.dtype = torch.float32
-) -> Tensor:
+def frequencies(width: int, theta: float = 10_000.0, dtype: torch.dtype = torch.float32) -> Tensor:
     """Turns of each pair in radians a position, ``theta ** (-2 i / width)``.
 
     Parameters

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 
@@ -67,9 +68,7 @@ class Remembered:
 
     def windows(self) -> list[int | None]:
         """Window of each block."""
-        return [
-            None if self.everywhere(layer) else self.window for layer in range(self.layers)
-        ]
+        return [None if self.everywhere(layer) else self.window for layer in range(self.layers)]
 
     def numbers(self, tokens: int, *, windows: Sequence[int | None] | None = None) -> int:
         """Numbers kept of a text.
@@ -167,8 +166,7 @@ def per_token(name: str) -> int:
 def minicpm3_numbers(*, expanded: bool, tokens: int = 1) -> int:
     """Numbers kept by MiniCPM3 itself: latents, or keys and values of every head."""
     network = model("MiniCPM3 4B")
-    assert isinstance(network, MiniCPM3)
-    cache = network.cache(1, tokens, expanded=expanded)
+    cache = cast("MiniCPM3", network).cache(1, tokens, expanded=expanded)
     cache.length = tokens
     return cache.numbers()
 
@@ -206,9 +204,9 @@ def _qwen3() -> dict[str, Rules]:
         "qwen3_fig_kv_cache": {
             "KV cache as configured, bar label": lambda at: SIZES[_name(at)].bytes(LONG) / 1e9,
             "KV cache as configured, bytes": lambda at: SIZES[_name(at)].bytes(LONG),
-            "KV cache with a key-value head per query head and no windows": lambda at: (
-                SIZES[_name(at)].spread_bytes(LONG)
-            ),
+            "KV cache with a key-value head per query head and no windows": lambda at: SIZES[
+                _name(at)
+            ].spread_bytes(LONG),
             "share of the cache held by global layers": _share_everywhere,
             "largest cache in the table": max(COMPARED, key=lambda name: SIZES[name].bytes(LONG)),
         },

@@ -100,9 +100,7 @@ CATALOGUE: tuple[Model, ...] = (
         lambda: bert.Encoder(bert.ALBERT_BASE),
         bert.ALBERT_BASE.parameters,
     ),
-    Model(
-        "MiniLM-L6", "encoder", lambda: bert.Encoder(bert.MINILM_L6), bert.MINILM_L6.parameters
-    ),
+    Model("MiniLM-L6", "encoder", lambda: bert.Encoder(bert.MINILM_L6), bert.MINILM_L6.parameters),
     Model(
         "MiniLM-L6 reranker",
         "encoder",
@@ -150,9 +148,7 @@ CATALOGUE: tuple[Model, ...] = (
     Model(
         "GPT-2 medium", "decoder", lambda: gpt2.GPT2(gpt2.GPT2_MEDIUM), gpt2.GPT2_MEDIUM.parameters
     ),
-    Model(
-        "GPT-2 large", "decoder", lambda: gpt2.GPT2(gpt2.GPT2_LARGE), gpt2.GPT2_LARGE.parameters
-    ),
+    Model("GPT-2 large", "decoder", lambda: gpt2.GPT2(gpt2.GPT2_LARGE), gpt2.GPT2_LARGE.parameters),
     Model("GPT-2 XL", "decoder", lambda: gpt2.GPT2(gpt2.GPT2_XL), gpt2.GPT2_XL.parameters),
     Model("chess GPT", "decoder", lambda: gpt2.GPT2(gpt2.CHESS), gpt2.CHESS.parameters),
     Model(
@@ -247,9 +243,7 @@ EXPERIMENTS: tuple[Model, ...] = (
         lambda: electra.Electra(TINY_BERT, 1),
         lambda: electra.Electra.parameters_of(TINY_BERT, 1),
     ),
-    Model(
-        "small decoder", "decoder", lambda: llama.Llama(SMALL_DECODER), SMALL_DECODER.parameters
-    ),
+    Model("small decoder", "decoder", lambda: llama.Llama(SMALL_DECODER), SMALL_DECODER.parameters),
     Model(
         "small decoder, normed",
         "decoder",

@@ -224,9 +224,7 @@ def _minicpm3() -> dict[str, Rules]:
 
 
 def _t5() -> dict[str, Rules]:
-    tables = [
-        shape for name, shape in shapes("T5 small").items() if name.endswith(".table.weight")
-    ]
+    tables = [shape for name, shape in shapes("T5 small").items() if name.endswith(".table.weight")]
     return {
         "t5_fig_encdec": {"layers of t5-small per side": T5_SMALL.encoder},
         "t5_stat_position_numbers": {
@@ -262,6 +260,4 @@ def _vit() -> dict[str, Rules]:
         "ViT-B/16 with 1000 classes": "ViT-B/16",
         "ViT-B/16 with 10 classes": "ViT-B/16, 10 classes",
     }
-    return {
-        "vit_stat_params": {"parameters": lambda which: counted(ours[which.partition(",")[0]])}
-    }
+    return {"vit_stat_params": {"parameters": lambda which: counted(ours[which.partition(",")[0]])}}

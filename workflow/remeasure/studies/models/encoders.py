@@ -119,5 +119,3 @@ def rules() -> dict[str, Rules]:
         },
         "search_fig_maxsim_heatmap": {"vector size": shapes("ColBERT")["linear.weight"][0]},
     }
-
-

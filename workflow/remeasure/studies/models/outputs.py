@@ -195,9 +195,7 @@ STUDY = Study(
     ),
     outputs=(
         *(
-            Output(
-                id=name, kind=kind, title=title, caption=caption, group=OWN_GROUP, minutes=0.2
-            )
+            Output(id=name, kind=kind, title=title, caption=caption, group=OWN_GROUP, minutes=0.2)
             for name, kind, title, caption in _OWN
         ),
         *(

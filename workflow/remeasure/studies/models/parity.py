@@ -57,10 +57,7 @@ def parities() -> pl.DataFrame:
         rows.append((case.name, case.theirs, gap.parameters, *within))
     return pl.DataFrame(
         rows,
-        schema={
-            name: column.dtype.type  # type: ignore[union-attr]
-            for name, column in PARITY.columns.items()
-        },
+        schema={name: column.dtype.type for name, column in PARITY.columns.items()},
         orient="row",
     )
 

@@ -76,16 +76,18 @@ def shared_bucket(condition: str, *, sign: int, both_sides: bool) -> int | Answe
     """
     ends = whole_numbers(condition) or [0]
     last = 10 * ends[0] + 1000 if "inf" in condition or "any" in condition else ends[-1]
-    own = t5_buckets(sign * torch.arange(ends[0], last + 1), both_sides=both_sides).unique()
-    if own.numel() != 1:
-        return Answer(None, f"these distances lie in the buckets {own.tolist()}")
+    found = t5_buckets(sign * torch.arange(ends[0], last + 1), both_sides=both_sides)
+    buckets = sorted(set(found.tolist()))
+    if len(buckets) != 1:
+        return Answer(None, f"these distances lie in the buckets {buckets}")
+    own = int(buckets[0])
     # A range is the whole bucket: its neighbours lie elsewhere, except distance 0 on the right.
     edges = [ends[0] - 1, *([] if "inf" in condition else [last + 1])]
     if "any" not in condition and len(ends) + ("inf" in condition) > 1:
         near = t5_buckets(sign * torch.tensor(edges), both_sides=both_sides)
         if bool((near == own).any()):
             return Answer(None, "the bucket is wider than this range")
-    return int(own)
+    return own
 
 
 def _t5_side(condition_side: str) -> dict[str, Callable[[str], int | Answer]]:
@@ -205,6 +207,10 @@ def _degrees(pair: str, distance: int, *, stretched: bool = False) -> float:
     return math.degrees(float(turn) * distance)
 
 
+def _turn(pair: str) -> float:
+    return float(turns()[whole_numbers(pair)[0]])
+
+
 def _shown(pair: str) -> float:
     return min(_degrees(pair, TRAINED), 360.0)
 
@@ -241,20 +247,15 @@ def _reach(condition: str) -> float:
 
 def _rotary() -> dict[str, Rules]:
     default = Rope(kind="yarn", theta=THETA, factor=STRETCH, trained=TRAINED)
-    turn = {
-        "turns in training (printed)": lambda pair: float(turns()[whole_numbers(pair)[0]]),
-        "pairs that never finished a turn": int((turns() < 1).sum()),
-        "pairs below one turn": _slow,
-    }
     shown = "largest angle shown in training (capped at 360)"
     return {
-        "longcontext_stat_turns": turn,
-        "longcontext_fig_hero_dials": {
-            "turns in training (full precision)": turn["turns in training (printed)"]
+        "longcontext_stat_turns": {
+            "turns in training (printed)": _turn,
+            "pairs that never finished a turn": int((turns() < 1).sum()),
+            "pairs below one turn": _slow,
         },
-        "longcontext_fig_clocks": {
-            "turns in training (panel title)": turn["turns in training (printed)"]
-        },
+        "longcontext_fig_hero_dials": {"turns in training (full precision)": _turn},
+        "longcontext_fig_clocks": {"turns in training (panel title)": _turn},
         "longcontext_stat_clock_angles": {
             shown: _shown,
             "angle at distance 16,000": lambda pair: _degrees(pair, FAR),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -64,8 +65,8 @@ def walked() -> dict[str, tuple[int, ...]]:
         block(torch.zeros(1, WALKED, MAMBA_130M.width), None, None)
         mixer = block.mixer
         stream, gate = seen["mixer.into"].chunk(2, dim=-1)
-        seed, write, read = seen["mixer.select"].split(
-            (mixer.rank, mixer.states, mixer.states), dim=-1
+        seed, write, read = torch.split(
+            seen["mixer.select"], [mixer.rank, mixer.states, mixer.states], dim=-1
         )
         step = mixer.steps(seed)
         # One number of state a channel: how much of it stays at each token.
@@ -90,8 +91,7 @@ def walked() -> dict[str, tuple[int, ...]]:
 def remembered() -> int:
     """Numbers that mamba-130m keeps of any text, counted in its cache."""
     network = model("Mamba 130M")
-    assert isinstance(network, Mamba)
-    kept: StateCache = network.cache(1)
+    kept: StateCache = cast("Mamba", network).cache(1)
     return kept.numbers()
 
 
@@ -275,11 +275,11 @@ def _hybrid() -> dict[str, Rules]:
                 PATTERNS["Qwen3-Next"].count(STATE) * delta_state(32, 128, 128) * HALF / MIB
             )
         },
-        "hybrid_attention_fig_decode": {"recurrent state": delta_state(16, 128, 128) * SINGLE / MIB},
+        "hybrid_attention_fig_decode": {
+            "recurrent state": delta_state(16, 128, 128) * SINGLE / MIB
+        },
         "hybrid_attention_fig_associativity": {
-            "numbers in the key-value product": lambda at: delta_state(
-                1, *(2 * whole_numbers(at))
-            )
+            "numbers in the key-value product": lambda at: delta_state(1, *(2 * whole_numbers(at)))
         },
     }
 

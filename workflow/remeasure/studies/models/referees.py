@@ -7,6 +7,7 @@ away from where it starts, so that no bias of zero and no norm of one hides a mi
 
 from __future__ import annotations
 
+import importlib
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -401,19 +402,17 @@ def compare(case: Case) -> Gap:
     DataError
         When a tensor of theirs has no place in ours, or the other way round.
     """
-    import transformers
-
+    transformers: Any = importlib.import_module("transformers")
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     torch.manual_seed(0)
     config = getattr(transformers, case.config)(**case.sizes)
     theirs = _moved(getattr(transformers, case.theirs)(config))
-    model, names = case.ours(theirs.config.to_dict())
+    model, names = case.ours(config.to_dict())
     load(model.eval(), _tensors(theirs, case), names, where=case.name)
     fed = _batch(case)
     left, right = model(*fed), _answer(theirs, case, fed)
-    _scalar(left).backward()
-    _scalar(right).backward()
+    torch.autograd.backward((_scalar(left), _scalar(right)))
     return Gap(
         outputs=float((left - right).detach().abs().max() / right.detach().abs().max()),
         gradients=_gradients(model, theirs, case, names),
@@ -453,9 +452,7 @@ def _batch(case: Case) -> tuple[Tensor, ...]:
 
 
 def _answer(model: nn.Module, case: Case, fed: tuple[Tensor, ...]) -> Tensor:
-    out = (
-        model(fed[0], decoder_input_ids=fed[1]) if case.fed == "pair" else model(fed[0])
-    )
+    out = model(fed[0], decoder_input_ids=fed[1]) if case.fed == "pair" else model(fed[0])
     answer: Tensor = out.logits if "logits" in out else out.last_hidden_state
     return answer
 

@@ -107,9 +107,7 @@ MEASUREMENTS["models"] = [
     f"{MODELS_MEASURED}/{step.partition(':')[0]}.parquet" for step in MODELS_STEPS
 ]
 ARTEFACTS["models"] = [
-    f"{MODELS_RESULTS}/{file}"
-    for written in MODELS_STEPS.values()
-    for file in written.values()
+    f"{MODELS_RESULTS}/{file}" for written in MODELS_STEPS.values() for file in written.values()
 ]
 FIGURES["models"] = expand(
     f"{MODELS_FIGURES}/{{figure}}.{{part}}",
