@@ -319,6 +319,30 @@ def test_greedy_equals_the_reference(name: str) -> None:
     )
 
 
+def test_frequencies_exchanged_after_training() -> None:
+    case = CASES["llama yarn"]
+    stretched = moved(case.model(case.config))
+    plain = llama.Llama(LLAMA)
+    plain.load_state_dict(stretched.state_dict())
+    ids = tokens(50, 1, 20)
+    assert gap(plain(ids), stretched(ids)) > 1e-3
+    plain.turns, plain.temperature = stretched.turns, stretched.temperature
+    assert torch.equal(plain(ids), stretched(ids))
+
+
+def test_frequencies_that_depend_on_the_length() -> None:
+    case = _stretched(Rope(kind="dynamic", factor=2.0, trained=16))
+    theirs = referee(dataclasses.replace(case, published=case.published | {
+        "max_position_embeddings": 16}))  # fmt: skip
+    model = ours(theirs, case)
+    short, long = tokens(50, 2, 12), tokens(50, 2, 23)
+    assert gap(model(short), theirs(short).logits) <= 1e-5
+    with pytest.raises(ValueError, match=r"stretch_to\(23\)"):
+        model(long)
+    model.stretch_to(23)
+    assert gap(model(long), theirs(long).logits) <= 1e-5
+
+
 def test_windows_and_first_tokens_imposed_on_a_model() -> None:
     model = moved(qwen3.Qwen3(QWEN))
     ids = tokens(61, 1, 14)

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from remeasure.nn.checkpoints.loading import Names, load, published_names
 from remeasure.nn.layers.positions import alibi_slopes, deberta_buckets, distances, t5_buckets
-from remeasure.nn.models import bert, cross_encoder, deberta, electra, modernbert, roberta
+from remeasure.nn.models import bert, colbert, cross_encoder, deberta, electra, modernbert, roberta
 from remeasure.nn.models.bert import BertConfig
 from remeasure.nn.models.deberta import DebertaConfig
 from remeasure.nn.models.modernbert import ModernBertConfig
@@ -134,7 +134,7 @@ CASES = {
     ),
     "roberta masked": Case(
         _roberta("RobertaForMaskedLM"),
-        _of_roberta(roberta.Masked),
+        _of_roberta(bert.Masked),
         roberta.MASKED_NAMES,
         apart=frozenset({"lm_head.decoder.weight", "lm_head.decoder.bias"}),
     ),
@@ -146,7 +146,7 @@ CASES = {
     ),
     "roberta tokens": Case(
         _roberta("RobertaForTokenClassification"),
-        _of_roberta(lambda config: roberta.Tokens(config, 5)),
+        _of_roberta(lambda config: bert.Tokens(config, 5)),
         roberta.TOKEN_NAMES,
     ),
     "albert masked": Case(
@@ -165,6 +165,15 @@ CASES = {
         _of(electra.Discriminator),
         electra.NAMES,
         segments=True,
+    ),
+    "electra generator": Case(
+        lambda: transformers.ElectraForMaskedLM(
+            transformers.ElectraConfig(**SIZES, embedding_size=10, layer_norm_eps=1e-3)
+        ),
+        _of(bert.Masked),
+        electra.GENERATOR_NAMES,
+        segments=True,
+        apart=frozenset({"generator_lm_head.weight"}),
     ),
     "deberta masked": Case(
         _deberta("DebertaV2ForMaskedLM", legacy=False),
@@ -341,6 +350,23 @@ def test_the_enhanced_decoder_is_the_last_block_twice() -> None:
     expected = theirs.lm_predictions(asks, inner.embeddings.word_embeddings)
     found = model(fed["ids"], fed["real"])
     torch.testing.assert_close(found[fed["real"]], expected[fed["real"]], atol=1e-5, rtol=1e-5)
+
+
+def test_colbert_is_an_encoder_and_a_map() -> None:
+    config = transformers.BertConfig(**SIZES | {"vocab_size": 120})
+    theirs = moved(transformers.BertModel(config))
+    weight = torch.randn(8, 24, generator=torch.Generator().manual_seed(6))
+    tensors = {f"bert.{name}": tensor for name, tensor in theirs.state_dict().items()}
+    model = colbert.ColBert(BertConfig.from_json(theirs.config.to_dict()), dimensions=8).eval()
+    report = load(model, tensors | {"linear.weight": weight}, colbert.NAMES, where="random")
+    assert report.ignored == ("bert.pooler.dense.bias", "bert.pooler.dense.weight")
+    for framed in (
+        colbert.frame_questions([[7, 8, 9], [10]], length=9),
+        colbert.frame_documents([[7, 8, 30, 9], [10]], dropped=[30]),
+    ):
+        states = theirs(input_ids=framed.ids, attention_mask=framed.real.long()).last_hidden_state
+        expected = nn.functional.normalize(states @ weight.T, dim=-1) * framed.kept[..., None]
+        torch.testing.assert_close(model(framed), expected, atol=1e-5, rtol=1e-5)
 
 
 def test_an_encoder_is_loaded_out_of_any_checkpoint_of_its_kind() -> None:

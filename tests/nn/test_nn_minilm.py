@@ -110,13 +110,33 @@ def test_the_file_of_the_tokenizer_cuts_as_our_own(folder: Path) -> None:
     frame = Frame()
     for text in TEXTS:
         assert stored.encode(text).ids == frame.single(pieces.encode(text).ids), text
-    for word, cut in (
-        ("unbothered", ["un", "##bot", "##hered"]),
-        ("embeddings", ["em", "##bed", "##ding", "##s"]),
-        ("playing games", ["playing", "games"]),
-        ("Eufemia", ["eu", "##fe", "##mia"]),
-    ):
-        assert list(pieces.encode(word).tokens) == cut
+
+
+#: Texts and their pieces as three publications print them.
+PRINTED = {
+    "The bank raised its rates.": "the bank raised its rates .",
+    "We sat on the river bank, unbothered.": "we sat on the river bank , un ##bot ##hered .",
+    "Eufemia Gordillo-Pagès": "eu ##fe ##mia go ##rdi ##llo - pages",
+    "x = torch.compile(model)  # 🚀": "x = torch . com ##pile ( model ) # [UNK]",
+    "naïve café in Zürich, Ελλάδα": "naive cafe in zurich , ε ##λ ##λ ##α ##δ ##α",
+    "embeddings": "em ##bed ##ding ##s",
+    "playing games": "playing games",
+}
+
+
+def test_published_pieces(folder: Path) -> None:
+    pieces = WordPieces.read(folder / "vocab.txt")
+    for text, printed in PRINTED.items():
+        assert " ".join(pieces.encode(text).tokens) == printed
+    left, right = (pieces.encode(text).ids for text in list(PRINTED)[:2])
+    ids, segments = Frame().pair(left, right)
+    printed = (
+        "101 1996 2924 2992 2049 6165 1012 102"
+        " 2057 2938 2006 1996 2314 2924 1010 4895 18384 27190 1012 102"
+    )
+    assert " ".join(map(str, ids)) == printed
+    assert segments == [0] * 8 + [1] * 12
+    assert pieces.encode("playing games").ids == (2652, 2399)
 
 
 @pytest.mark.slow
