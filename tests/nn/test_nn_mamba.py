@@ -63,6 +63,7 @@ Config = MambaConfig | Mamba2Config
 
 def referee(config: Config, seed: int = 0) -> torch.nn.Module:
     """The reference model with every parameter moved away from where it starts."""
+    torch.manual_seed(seed)
     common: dict[str, Any] = {
         "vocab_size": config.vocabulary,
         "hidden_size": config.width,

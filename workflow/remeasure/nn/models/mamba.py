@@ -15,10 +15,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from remeasure.nn.checkpoints.loading import Name, Names
-from remeasure.nn.layers.norms import RMSNorm
 from remeasure.nn.layers.selective_scan import scan_loop, selective_scan
 from remeasure.nn.layers.short_conv import ShortConv
 from remeasure.nn.layers.state_cache import StateCache
+from remeasure.nn.models.decoder import widened
+from remeasure.nn.models.published import only
+from remeasure.nn.models.state_decoder import StateDecoder
 
 #: Below so many tokens the plain loop is the fastest scan.
 _FEW = 8
@@ -59,7 +61,16 @@ class MambaConfig:
 
     @classmethod
     def from_json(cls, config: dict[str, Any]) -> MambaConfig:
-        """From the published ``config.json``; KeyError where a size is missing."""
+        """From the published ``config.json``.
+
+        Raises
+        ------
+        KeyError
+            When a size is missing.
+        DataError
+            When it asks for something that this model does not have.
+        """
+        only(config, hidden_act="silu", residual_in_fp32=True)
         width = config["hidden_size"]
         rank = config.get("time_step_rank", "auto")
         return cls(
@@ -144,7 +155,7 @@ class Mixer(nn.Module):
 
     def steps(self, seed: Tensor) -> Tensor:
         """Size of each step, positive, float32: ``(batch, length, inner)`` from the seed."""
-        return F.softplus(F.linear(seed, self.step.weight).float() + self.step.bias.float())
+        return F.softplus(widened(F.linear(seed, self.step.weight)) + widened(self.step.bias))
 
     def forward(
         self,
@@ -163,39 +174,23 @@ class Mixer(nn.Module):
             u = u * real  # the convolution's bias would write where no token is
         seed, b, c = self.select(u).split((self.rank, self.states, self.states), dim=-1)
         scan = selective_scan if x.shape[1] >= _FEW else scan_loop
-        wide = u.float()
+        wide = widened(u)
         y, after = scan(
             wide,
             self.steps(seed),
-            -torch.exp(self.rate_log.float()),
-            b.float(),
-            c.float(),
+            -torch.exp(widened(self.rate_log)),
+            widened(b),
+            widened(c),
             state,
         )
         if past and window is not None:
             past[0].windows[past[1]], past[0].states[past[1]] = window, after
-        y = (y + wide * self.skip.float()) * F.silu(gate.float())
+        y = (y + wide * widened(self.skip)) * F.silu(widened(gate))
         mixed: Tensor = self.out(y.to(x.dtype))
         return mixed
 
 
-class Block(nn.Module):
-    """``x + mixer(norm(x))``; the sum stays in float32."""
-
-    def __init__(self, config: MambaConfig) -> None:
-        super().__init__()
-        self.norm = RMSNorm(config.width, config.eps)
-        self.mixer = Mixer(config)
-
-    def forward(
-        self, x: Tensor, real: Tensor | None, past: tuple[StateCache, int] | None
-    ) -> Tensor:
-        """Shape ``(batch, length, width)`` in and out."""
-        out: Tensor = x + self.mixer(self.norm(x.to(self.norm.weight.dtype)), real, past)
-        return out
-
-
-class Mamba(nn.Module):
+class Mamba(StateDecoder):
     """Token ids to logits of the next token.
 
     Parameters
@@ -205,60 +200,12 @@ class Mamba(nn.Module):
     """
 
     def __init__(self, config: MambaConfig) -> None:
-        super().__init__()
-        self.config = config
-        self.embed = nn.Embedding(config.vocabulary, config.width)
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
-        self.norm = RMSNorm(config.width, config.eps)
-        self.head = None if config.tied else nn.Linear(config.width, config.vocabulary, bias=False)
-
-    def cache(self, batch: int, longest: int = 0) -> StateCache:
-        """An empty cache for ``batch`` texts of any length."""
-        config, weight = self.config, self.embed.weight
-        shape = (batch, config.inner, config.states)
-        window = (batch, config.inner, config.reach)
-        return StateCache(
-            [weight.new_zeros(window) for _ in self.blocks],
-            [weight.new_zeros(shape, dtype=torch.float32) for _ in self.blocks],
+        super().__init__(
+            vocabulary=config.vocabulary,
+            width=config.width,
+            eps=config.eps,
+            mixers=[Mixer(config) for _ in range(config.layers)],
+            tied=config.tied,
+            window=(config.inner, config.reach),
+            state=(config.inner, config.states),
         )
-
-    def hidden(
-        self, ids: Tensor, real: Tensor | None = None, cache: StateCache | None = None
-    ) -> Tensor:
-        """States after the last norm, shape ``(batch, length, width)``; see `forward`."""
-        x = self.embed(ids).float()
-        there = None
-        if real is not None:
-            there = real[:, -ids.shape[1] :, None].to(self.embed.weight.dtype)
-        for number, block in enumerate(self.blocks):
-            x = block(x, there, (cache, number) if cache else None)
-        if cache:
-            cache.length += ids.shape[1]
-        out: Tensor = self.norm(x)
-        return out
-
-    def logits(self, hidden: Tensor) -> Tensor:
-        """Scores of every token from states, shape ``(..., vocabulary)``, float32."""
-        weight = self.embed.weight if self.head is None else self.head.weight
-        return F.linear(hidden.to(weight.dtype), weight).float()
-
-    def forward(
-        self, ids: Tensor, real: Tensor | None = None, cache: StateCache | None = None
-    ) -> Tensor:
-        """Logits of the next token at every position.
-
-        Parameters
-        ----------
-        ids
-            Token ids, shape ``(batch, length)``; with a cache, only those it has not seen.
-        real
-            False on padding (on the left), shape ``(batch, past + length)``; None: no padding.
-        cache
-            Of `cache`, changed by this call.
-
-        Returns
-        -------
-        Tensor
-            Shape ``(batch, length, vocabulary)``.
-        """
-        return self.logits(self.hidden(ids, real, cache))

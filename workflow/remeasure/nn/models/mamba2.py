@@ -15,10 +15,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from remeasure.nn.checkpoints.loading import Name, Names
-from remeasure.nn.layers.norms import RMSNorm
 from remeasure.nn.layers.short_conv import ShortConv
 from remeasure.nn.layers.ssd import ssd, ssd_loop
 from remeasure.nn.layers.state_cache import StateCache
+from remeasure.nn.models.decoder import widened
+from remeasure.nn.models.published import only
+from remeasure.nn.models.state_decoder import StateDecoder
 
 #: Below so many tokens the plain loop is the fastest scan.
 _FEW = 4
@@ -82,7 +84,16 @@ class Mamba2Config:
 
     @classmethod
     def from_json(cls, config: dict[str, Any]) -> Mamba2Config:
-        """From the published ``config.json``; KeyError where a size is missing."""
+        """From the published ``config.json``.
+
+        Raises
+        ------
+        KeyError
+            When a size is missing.
+        DataError
+            When it asks for something that this model does not have.
+        """
+        only(config, hidden_act="silu", residual_in_fp32=True)
         low, high = config.get("time_step_limit", (0.0, math.inf))
         return cls(
             vocabulary=config["vocab_size"],
@@ -150,7 +161,7 @@ class GatedNorm(nn.Module):
 
     def forward(self, x: Tensor, gate: Tensor) -> Tensor:
         """Shape ``(..., width)`` in and out."""
-        gated = (x.float() * F.silu(gate.float())).view(*x.shape[:-1], self.groups, -1)
+        gated = (widened(x) * F.silu(widened(gate))).view(*x.shape[:-1], self.groups, -1)
         scaled = gated * torch.rsqrt(gated.square().mean(-1, keepdim=True) + self.eps)
         out: Tensor = self.weight * scaled.flatten(-2).to(x.dtype)
         return out
@@ -198,20 +209,20 @@ class Mixer(nn.Module):
         if real is not None:
             mixed = mixed * real  # the convolution's bias would write where no token is
         shared = config.groups * config.states
-        u, b, c = torch.split(mixed.float(), [config.inner, shared, shared], dim=-1)
+        u, b, c = torch.split(widened(mixed), [config.inner, shared, shared], dim=-1)
         place = x.shape[:2]
         u = u.view(*place, config.heads, config.head)
         if config.selective:
             b, c = (each.view(*place, config.groups, config.states) for each in (b, c))
         else:
             gaps = torch.zeros_like(gaps)
-            b, c = (each.float().expand(*place, -1, -1) for each in (self.b, self.c))
-        steps = F.softplus(gaps.float() + self.step_bias.float()).clamp(*config.limits)
+            b, c = (widened(each).expand(*place, -1, -1) for each in (self.b, self.c))
+        steps = F.softplus(widened(gaps) + widened(self.step_bias)).clamp(*config.limits)
         return gate, u, b, c, steps, after
 
     def decays(self, steps: Tensor) -> Tensor:
         """Logarithm of what is left of a state, ``(batch, length, heads)``."""
-        return -torch.exp(self.rate_log.float()) * steps
+        return -torch.exp(widened(self.rate_log)) * steps
 
     def forward(
         self,
@@ -229,28 +240,12 @@ class Mixer(nn.Module):
             y, after = ssd(*taken, chunk=self.config.chunk, state=state)
         if past and window is not None:
             past[0].windows[past[1]], past[0].states[past[1]] = window, after
-        y = (y + u * self.skip.float().unsqueeze(-1)).flatten(-2)
+        y = (y + u * widened(self.skip).unsqueeze(-1)).flatten(-2)
         mixed: Tensor = self.out(self.norm(y, gate).to(x.dtype))
         return mixed
 
 
-class Block(nn.Module):
-    """``x + mixer(norm(x))``; the sum stays in float32."""
-
-    def __init__(self, config: Mamba2Config) -> None:
-        super().__init__()
-        self.norm = RMSNorm(config.width, config.eps)
-        self.mixer = Mixer(config)
-
-    def forward(
-        self, x: Tensor, real: Tensor | None, past: tuple[StateCache, int] | None
-    ) -> Tensor:
-        """Shape ``(batch, length, width)`` in and out."""
-        out: Tensor = x + self.mixer(self.norm(x.to(self.norm.weight.dtype)), real, past)
-        return out
-
-
-class Mamba2(nn.Module):
+class Mamba2(StateDecoder):
     """Token ids to logits of the next token.
 
     Parameters
@@ -260,60 +255,12 @@ class Mamba2(nn.Module):
     """
 
     def __init__(self, config: Mamba2Config) -> None:
-        super().__init__()
-        self.config = config
-        self.embed = nn.Embedding(config.vocabulary, config.width)
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
-        self.norm = RMSNorm(config.width, config.eps)
-        self.head = None if config.tied else nn.Linear(config.width, config.vocabulary, bias=False)
-
-    def cache(self, batch: int, longest: int = 0) -> StateCache:
-        """An empty cache for ``batch`` texts of any length."""
-        config, weight = self.config, self.embed.weight
-        shape = (batch, config.heads, config.head, config.states)
-        window = (batch, config.mixed, config.reach)
-        return StateCache(
-            [weight.new_zeros(window) for _ in self.blocks],
-            [weight.new_zeros(shape, dtype=torch.float32) for _ in self.blocks],
+        super().__init__(
+            vocabulary=config.vocabulary,
+            width=config.width,
+            eps=config.eps,
+            mixers=[Mixer(config) for _ in range(config.layers)],
+            tied=config.tied,
+            window=(config.mixed, config.reach),
+            state=(config.heads, config.head, config.states),
         )
-
-    def hidden(
-        self, ids: Tensor, real: Tensor | None = None, cache: StateCache | None = None
-    ) -> Tensor:
-        """States after the last norm, shape ``(batch, length, width)``; see `forward`."""
-        x = self.embed(ids).float()
-        there = None
-        if real is not None:
-            there = real[:, -ids.shape[1] :, None].to(self.embed.weight.dtype)
-        for number, block in enumerate(self.blocks):
-            x = block(x, there, (cache, number) if cache else None)
-        if cache:
-            cache.length += ids.shape[1]
-        out: Tensor = self.norm(x)
-        return out
-
-    def logits(self, hidden: Tensor) -> Tensor:
-        """Scores of every token from states, shape ``(..., vocabulary)``, float32."""
-        weight = self.embed.weight if self.head is None else self.head.weight
-        return F.linear(hidden.to(weight.dtype), weight).float()
-
-    def forward(
-        self, ids: Tensor, real: Tensor | None = None, cache: StateCache | None = None
-    ) -> Tensor:
-        """Logits of the next token at every position.
-
-        Parameters
-        ----------
-        ids
-            Token ids, shape ``(batch, length)``; with a cache, only those it has not seen.
-        real
-            False on padding (on the left), shape ``(batch, past + length)``; None: no padding.
-        cache
-            Of `cache`, changed by this call.
-
-        Returns
-        -------
-        Tensor
-            Shape ``(batch, length, vocabulary)``.
-        """
-        return self.logits(self.hidden(ids, real, cache))
