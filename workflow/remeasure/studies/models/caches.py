@@ -13,6 +13,7 @@ from typing import cast
 import torch
 
 from remeasure.nn.layers.cache import KeyValueCache, WindowCache
+from remeasure.nn.models.hybrid import QWEN3_NEXT_80B
 from remeasure.nn.models.llama import LLAMA_3_1_8B, TINYLLAMA, LlamaConfig
 from remeasure.nn.models.minicpm3 import MINICPM3_4B, MiniCPM3
 from remeasure.nn.models.pythia import PYTHIA_160M, PythiaConfig
@@ -142,7 +143,12 @@ SIZES: dict[str, Remembered] = {
     "Qwen3-32B": Remembered(layers=64, groups=8, head=128, heads=64),
     "MiniMax-M2": Remembered(layers=62, groups=8, head=128),
     "MiniMax-Text-01": Remembered(layers=10, groups=8, head=128),
-    "Qwen3-Next": Remembered(layers=12, groups=2, head=256),
+    "Qwen3-Next": Remembered(
+        layers=QWEN3_NEXT_80B.kinds.count("attention"),
+        groups=QWEN3_NEXT_80B.groups,
+        head=QWEN3_NEXT_80B.head,
+        heads=QWEN3_NEXT_80B.heads,
+    ),
     "Jamba": Remembered(layers=4, groups=8, head=128),
     "Kimi Linear": _latent(7, 0),
     "Nemotron 3 Nano": Remembered(layers=6, groups=2, head=128),

@@ -24,6 +24,7 @@ from remeasure.nn.models import (
     dinov2,
     electra,
     gpt2,
+    hybrid,
     llama,
     mamba,
     mamba2,
@@ -199,6 +200,12 @@ CATALOGUE: tuple[Model, ...] = (
         lambda: mamba2.Mamba2(mamba2.MAMBA2_130M),
         mamba2.MAMBA2_130M.parameters,
     ),
+    Model(
+        "Qwen3-Next 80B",
+        "decoder",
+        lambda: hybrid.Hybrid(hybrid.QWEN3_NEXT_80B),
+        hybrid.QWEN3_NEXT_80B.parameters,
+    ),
     Model("T5 small", "both", lambda: t5.T5(t5.T5_SMALL), t5.T5_SMALL.parameters),
     Model("T5 base", "both", lambda: t5.T5(t5.T5_BASE), t5.T5_BASE.parameters),
     Model("Flan-T5 base", "both", lambda: t5.T5(t5.FLAN_T5_BASE), t5.FLAN_T5_BASE.parameters),
@@ -268,12 +275,6 @@ EXPERIMENTS: tuple[Model, ...] = (
         "decoder",
         lambda: mamba2.Mamba2(replace(COPYING, selective=False)),
         replace(COPYING, selective=False).parameters,
-    ),
-    Model(
-        "ViT-B/16, 10 classes",
-        "images",
-        lambda: vit.ViT(replace(vit.VIT_B16, classes=10)),
-        replace(vit.VIT_B16, classes=10).parameters,
     ),
 )
 

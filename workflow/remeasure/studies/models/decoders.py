@@ -94,8 +94,8 @@ def _number(condition: str) -> int:
 
 
 def rules() -> dict[str, Rules]:
-    """Answers to rows of the cards `gpt`, `t5`, `qwen3`, `moe`, `kvcache` and `vit`."""
-    return {**_gpt(), **_qwen3(), **_moe(), **_minicpm3(), **_t5(), **_vit()}
+    """Answers to rows of the cards `gpt`, `t5`, `qwen3`, `moe` and `kvcache`."""
+    return {**_gpt(), **_qwen3(), **_moe(), **_minicpm3(), **_t5()}
 
 
 def _gpt() -> dict[str, Rules]:
@@ -251,13 +251,3 @@ def _t5() -> dict[str, Rules]:
             "width": T5_BASE.width,
         },
     }
-
-
-def _vit() -> dict[str, Rules]:
-    ours = {
-        "small ViT": "small ViT",
-        "small CNN": "small CNN",
-        "ViT-B/16 with 1000 classes": "ViT-B/16",
-        "ViT-B/16 with 10 classes": "ViT-B/16, 10 classes",
-    }
-    return {"vit_stat_params": {"parameters": lambda which: counted(ours[which.partition(",")[0]])}}

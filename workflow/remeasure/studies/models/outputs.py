@@ -126,11 +126,11 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
     ("mamba_fig_hybrids", "Layers of Nemotron-H", "Mixing layers and MLPs."),
     ("mamba_tab_hybrids", "Attention in hybrids", "Layers that attend, of those that mix."),
     ("mamba_stat_selective_copying", "The copy models", "Parameters, selective and fixed."),
-    ("vit_stat_params", "Vision models", "Parameters."),
     ("hybrid_attention_stat_headline", "One long conversation", "GiB at 131,072 tokens."),
     ("hybrid_attention_fig_associativity", "One product or the other", "Numbers of both."),
     ("hybrid_attention_fig_patterns", "Recurrent layers", "Layers with a state, by model."),
     ("hybrid_attention_stat_patterns", "Full attention", "Layers that attend."),
+    ("hybrid_attention_stat_mqar_setup", "Networks of recall", "Sizes of the six networks."),
     ("hybrid_attention_fig_kv_memory", "Caches of hybrids", "GiB at 131,072 tokens, bf16."),
     ("hybrid_attention_stat_kv", "Where the factor comes from", "Ratios, and a recurrent state."),
     ("hybrid_attention_fig_decode", "What a step reads", "MiB of keys and values, or of a state."),
@@ -148,7 +148,6 @@ _CARDS = (
     ("kvcache", "The KV cache", "What a token costs in ten models; latent attention."),
     ("longcontext", "Long contexts", "Rotary frequencies and how rules stretch them."),
     ("mamba", "Mamba", "A state of fixed size instead of a cache; hybrids."),
-    ("vit", "Vision Transformers", "Parameters; the other rows belong to a study of their own."),
     ("hybrid_attention", "Hybrids", "Caches of models that attend in few layers."),
 )
 
@@ -182,15 +181,16 @@ STUDY = Study(
         " study cards give them.",
         "Rows are copied from the cards of the studies: all that are mathematics of a model's"
         " definition. Rows that need a checkpoint or data, or are arithmetic of an experiment,"
-        " stay with their studies. Parameters of Chronos-2 and Kronos stand in the table; their"
-        " rows are answered by the study of crypto.",
+        " stay with their studies. Vision models, Chronos-2 and Kronos stand in the table; their"
+        " rows are answered by the studies of vision and of crypto.",
         "Parity is tried on small random models with all weights moved from where they start,"
         " against transformers: outputs within 1e-5 of the largest output, gradients within 1e-4"
         " of the largest of each tensor. Whether it holds is written, not the rounding itself.",
-        "Speed is no result, since a clock would enter: tests/benchmarks measures it.",
+        "Speed is no result, since a clock would enter:"
+        " `python tests/benchmarks/bench_models.py` times our models beside the reference's.",
     ),
     publication=(
-        "twelve lessons of the series transformer-architectures, https://blog.korolevalab.com,"
+        "lessons of the series transformer-architectures, https://blog.korolevalab.com,"
         " as their study cards give them"
     ),
     outputs=(

@@ -13,7 +13,7 @@ PARTS = ("embeddings and output", "attention", "MLP", "experts", "state space", 
 _WORDS: tuple[tuple[str, frozenset[str]], ...] = (
     ("experts", frozenset({"experts"})),
     ("rest", frozenset({"router", "pooler", "follows", "classes", "map", "fake", "linear"})),
-    ("state space", frozenset({"mixer"})),
+    ("state space", frozenset({"mixer", "rule"})),
     ("attention", frozenset({"attention", "cross", "time", "group", "dependency", "table"})),
     ("MLP", frozenset({"mlp", "up", "down", "mlp_in", "mlp_out"})),
     (

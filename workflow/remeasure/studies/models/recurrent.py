@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 from typing import cast
 
@@ -12,8 +13,10 @@ from torch import Tensor, nn
 from remeasure.nn.checkpoints.loading import published_names
 from remeasure.nn.layers.gated_delta import gated_delta_loop
 from remeasure.nn.layers.state_cache import StateCache
-from remeasure.nn.models.mamba import MAMBA_130M, NAMES, Block, Mamba
+from remeasure.nn.models.hybrid import QWEN3_NEXT_80B
+from remeasure.nn.models.mamba import MAMBA_130M, NAMES, Mamba, Mixer
 from remeasure.nn.models.mamba2 import MAMBA2_130M
+from remeasure.nn.models.recall import LAYOUTS, RecallConfig
 from remeasure.studies.models.caches import HALF, MIB, SINGLE, SIZES
 from remeasure.studies.models.catalogue import counted, model
 from remeasure.studies.models.places import whole_numbers
@@ -50,7 +53,8 @@ def mixer_shapes() -> dict[str, tuple[int, ...]]:
 def walked() -> dict[str, tuple[int, ...]]:
     """Shapes on the way through one block of mamba-130m, seen while it runs; channels first."""
     with torch.no_grad():
-        block = Block(MAMBA_130M).eval()
+        network = Mamba(replace(MAMBA_130M, vocabulary=2, layers=1)).eval()
+        block = network.get_submodule("blocks.0")
         seen: dict[str, Tensor] = {}
 
         def keep(name: str) -> None:
@@ -62,8 +66,8 @@ def walked() -> dict[str, tuple[int, ...]]:
 
         for name in ("norm", "mixer.into", "mixer.conv", "mixer.select", "mixer.out"):
             keep(name)
-        block(torch.zeros(1, WALKED, MAMBA_130M.width), None, None)
-        mixer = block.mixer
+        network(torch.zeros(1, WALKED, dtype=torch.long))
+        mixer = cast("Mixer", block.get_submodule("mixer"))
         stream, gate = seen["mixer.into"].chunk(2, dim=-1)
         seed, write, read = torch.split(
             seen["mixer.select"], [mixer.rank, mixer.states, mixer.states], dim=-1
@@ -139,7 +143,9 @@ PATTERNS = {
     "Zamba2": every(38, 6, 5),
     "Nemotron-H": "M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-",
     "Granite 4.0 H": _at(40, {5, 15, 25, 35}),
-    "Qwen3-Next": every(48, 4),
+    "Qwen3-Next": "".join(
+        ATTENTION if kind == "attention" else STATE for kind in QWEN3_NEXT_80B.kinds
+    ),
     "Kimi Linear": every(27, 4, top=True),
     "MiniMax-Text-01": every(80, 8),
     "Qwen3.5-397B-A17B": every(60, 4),
@@ -257,7 +263,16 @@ def _mamba() -> dict[str, Rules]:
 def _hybrid() -> dict[str, Rules]:
     kimi = PATTERNS["Kimi Linear"]
     nemotron = PATTERNS["Nemotron-H"]
+    recall = RecallConfig(vocabulary=1, kinds=LAYOUTS["hybrid_second"])
     return {
+        "hybrid_attention_stat_mqar_setup": {
+            "models": len(LAYOUTS),
+            "layers": len(recall.kinds),
+            "width": recall.width,
+            "heads": recall.heads,
+            "key size of a head": recall.head,
+            "positions of the short convolution": recall.reach,
+        },
         "hybrid_attention_fig_patterns": {
             "recurrent layers": lambda name: pattern(name).count(STATE),
             "layers of a model with 27 layers at 3:1 (full attention, recurrent)": (
@@ -271,9 +286,7 @@ def _hybrid() -> dict[str, Rules]:
             "full-attention layers with a 3:1 rule plus one at the top": _attending,
         },
         "hybrid_attention_stat_kv": {
-            "recurrent state of Qwen3-Next": (
-                PATTERNS["Qwen3-Next"].count(STATE) * delta_state(32, 128, 128) * HALF / MIB
-            )
+            "recurrent state of Qwen3-Next": (QWEN3_NEXT_80B.state_numbers() * HALF / MIB)
         },
         "hybrid_attention_fig_decode": {
             "recurrent state": delta_state(16, 128, 128) * SINGLE / MIB

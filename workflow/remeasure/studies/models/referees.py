@@ -26,6 +26,7 @@ from remeasure.nn.models import (
     dinov2,
     electra,
     gpt2,
+    hybrid,
     llama,
     mamba,
     mamba2,
@@ -123,7 +124,7 @@ CASES: tuple[Case, ...] = (
         config="RobertaConfig",
         sizes=_ENCODER | {"type_vocab_size": 1, "layer_norm_eps": 1e-4},
         ours=lambda published: (
-            roberta.Masked(roberta.from_json(published)),
+            bert.Masked(roberta.from_json(published)),
             roberta.MASKED_NAMES,
         ),
     ),
@@ -300,6 +301,27 @@ CASES: tuple[Case, ...] = (
             "tie_word_embeddings": True,
         },
         ours=_decoder(mamba2.Mamba2Config, mamba2.Mamba2, mamba2.NAMES),
+    ),
+    Case(
+        name="Qwen3-Next",
+        theirs="Qwen3NextForCausalLM",
+        config="Qwen3NextConfig",
+        sizes=_DECODER
+        | {
+            "num_hidden_layers": 4,
+            "head_dim": 8,
+            "linear_conv_kernel_dim": 3,
+            "linear_key_head_dim": 6,
+            "linear_value_head_dim": 5,
+            "linear_num_key_heads": 2,
+            "linear_num_value_heads": 4,
+            "moe_intermediate_size": 12,
+            "shared_expert_intermediate_size": 16,
+            "num_experts_per_tok": 2,
+            "num_experts": 4,
+        }
+        | _rope(partial_rotary_factor=0.5),
+        ours=_decoder(hybrid.HybridConfig, hybrid.Hybrid, hybrid.NAMES),
     ),
     Case(
         name="T5",
