@@ -151,8 +151,6 @@ _CARDS = (
     ("hybrid_attention", "Hybrids", "Caches of models that attend in few layers."),
 )
 
-OWN_GROUP = "room"
-
 
 def card_of(output_id: str) -> str:
     """The card that an output's rows come from.
@@ -187,7 +185,7 @@ STUDY = Study(
         " against transformers: outputs within 1e-5 of the largest output, gradients within 1e-4"
         " of the largest of each tensor. Whether it holds is written, not the rounding itself.",
         "Speed is no result, since a clock would enter:"
-        " `python tests/benchmarks/bench_models.py` times our models beside the reference's.",
+        " tests/benchmarks/bench_models.py, a script, times our models beside the reference's.",
     ),
     publication=(
         "lessons of the series transformer-architectures, https://blog.korolevalab.com,"
@@ -195,7 +193,7 @@ STUDY = Study(
     ),
     outputs=(
         *(
-            Output(id=name, kind=kind, title=title, caption=caption, group=OWN_GROUP, minutes=0.2)
+            Output(id=name, kind=kind, title=title, caption=caption, minutes=0.2)
             for name, kind, title, caption in _OWN
         ),
         *(
@@ -210,12 +208,5 @@ STUDY = Study(
             for name, title, caption in _ROWS
         ),
     ),
-    groups=(
-        Group(
-            id=OWN_GROUP,
-            title="The model room",
-            text="All models at their published sizes, in parameters, memory and parity.",
-        ),
-        *(Group(id=card, title=title, text=text) for card, title, text in _CARDS),
-    ),
+    groups=tuple(Group(id=card, title=title, text=text) for card, title, text in _CARDS),
 )
