@@ -13,6 +13,7 @@ from typing import cast
 import torch
 
 from remeasure.nn.layers.cache import KeyValueCache, WindowCache
+from remeasure.nn.models.gpt2 import GPT2_SMALL
 from remeasure.nn.models.hybrid import QWEN3_NEXT_80B
 from remeasure.nn.models.llama import LLAMA_3_1_8B, TINYLLAMA, LlamaConfig
 from remeasure.nn.models.minicpm3 import MINICPM3_4B, MiniCPM3
@@ -207,6 +208,12 @@ def _qwen3() -> dict[str, Rules]:
     rolling.length = 34
     slots = rolling.numbers() // (2 * QWEN3_0_6B.groups)
     return {
+        "qwen3_tab_configs": {
+            "query heads per KV head": lambda name: SIZES[name].heads // SIZES[name].groups
+        },
+        "qwen3_tab_shared_heads": {
+            "query heads per group": lambda at: GPT2_SMALL.heads // whole_numbers(at)[0]
+        },
         "qwen3_fig_kv_cache": {
             "KV cache as configured, bar label": lambda at: SIZES[_name(at)].bytes(LONG) / 1e9,
             "KV cache as configured, bytes": lambda at: SIZES[_name(at)].bytes(LONG),

@@ -69,6 +69,8 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
     ("t5_stat_t5_small_params", "T5 small", "Parameters."),
     ("t5_stat_bart", "BART base", "Parameters."),
     ("t5_stat_t5_base_params", "T5 base", "Parameters and sizes."),
+    ("qwen3_tab_configs", "Heads of fourteen decoders", "Query heads a key-value head."),
+    ("qwen3_tab_shared_heads", "GPT-2 with shared heads", "Query heads a key-value head."),
     ("qwen3_fig_kv_cache", "Caches of fourteen decoders", "Bytes at 32,768 tokens, 16 bits."),
     ("qwen3_fig_layer_kinds", "Local and global layers", "Which layers see how far."),
     ("qwen3_stat_llama_cache", "Llama 3.1 8B", "Weights and cache at 131,072 tokens."),
