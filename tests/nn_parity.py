@@ -11,11 +11,16 @@ from remeasure.nn.checkpoints.loading import Names
 
 
 def moved(model: nn.Module, seed: int = 0, spread: float = 0.2) -> nn.Module:
-    """The model with every parameter away from where it starts, biases and norms included."""
+    """The model with every parameter away from where it starts, biases and norms included.
+
+    Weights of norms lie around one, all else around zero, the same for one seed.
+    """
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.add_(torch.randn(parameter.shape, generator=generator) * spread)
+            norm = parameter.dim() == 1 and bool((parameter == 1).all())
+            noise = torch.randn(parameter.shape, generator=generator) * spread
+            parameter.copy_(noise + float(norm))
     return model.eval()
 
 

@@ -14,7 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from remeasure.nn.checkpoints.loading import Names, load, published_names
-from remeasure.nn.models import bert, cross_encoder, deberta, electra, modernbert, roberta
+from remeasure.nn.layers.positions import alibi_slopes, deberta_buckets, distances, t5_buckets
+from remeasure.nn.models import bert, colbert, cross_encoder, deberta, electra, modernbert, roberta
 from remeasure.nn.models.bert import BertConfig
 from remeasure.nn.models.deberta import DebertaConfig
 from remeasure.nn.models.modernbert import ModernBertConfig
@@ -133,7 +134,7 @@ CASES = {
     ),
     "roberta masked": Case(
         _roberta("RobertaForMaskedLM"),
-        _of_roberta(roberta.Masked),
+        _of_roberta(bert.Masked),
         roberta.MASKED_NAMES,
         apart=frozenset({"lm_head.decoder.weight", "lm_head.decoder.bias"}),
     ),
@@ -145,7 +146,7 @@ CASES = {
     ),
     "roberta tokens": Case(
         _roberta("RobertaForTokenClassification"),
-        _of_roberta(lambda config: roberta.Tokens(config, 5)),
+        _of_roberta(lambda config: bert.Tokens(config, 5)),
         roberta.TOKEN_NAMES,
     ),
     "albert masked": Case(
@@ -164,6 +165,15 @@ CASES = {
         _of(electra.Discriminator),
         electra.NAMES,
         segments=True,
+    ),
+    "electra generator": Case(
+        lambda: transformers.ElectraForMaskedLM(
+            transformers.ElectraConfig(**SIZES, embedding_size=10, layer_norm_eps=1e-3)
+        ),
+        _of(bert.Masked),
+        electra.GENERATOR_NAMES,
+        segments=True,
+        apart=frozenset({"generator_lm_head.weight"}),
     ),
     "deberta masked": Case(
         _deberta("DebertaV2ForMaskedLM", legacy=False),
@@ -342,6 +352,23 @@ def test_the_enhanced_decoder_is_the_last_block_twice() -> None:
     torch.testing.assert_close(found[fed["real"]], expected[fed["real"]], atol=1e-5, rtol=1e-5)
 
 
+def test_colbert_is_an_encoder_and_a_map() -> None:
+    config = transformers.BertConfig(**SIZES | {"vocab_size": 120})
+    theirs = moved(transformers.BertModel(config))
+    weight = torch.randn(8, 24, generator=torch.Generator().manual_seed(6))
+    tensors = {f"bert.{name}": tensor for name, tensor in theirs.state_dict().items()}
+    model = colbert.ColBert(BertConfig.from_json(theirs.config.to_dict()), dimensions=8).eval()
+    report = load(model, tensors | {"linear.weight": weight}, colbert.NAMES, where="random")
+    assert report.ignored == ("bert.pooler.dense.bias", "bert.pooler.dense.weight")
+    for framed in (
+        colbert.frame_questions([[7, 8, 9], [10]], length=9),
+        colbert.frame_documents([[7, 8, 30, 9], [10]], dropped=[30]),
+    ):
+        states = theirs(input_ids=framed.ids, attention_mask=framed.real.long()).last_hidden_state
+        expected = nn.functional.normalize(states @ weight.T, dim=-1) * framed.kept[..., None]
+        torch.testing.assert_close(model(framed), expected, atol=1e-5, rtol=1e-5)
+
+
 def test_an_encoder_is_loaded_out_of_any_checkpoint_of_its_kind() -> None:
     fed = batch()
     for name, build, names in (
@@ -368,3 +395,25 @@ def test_positions_from_zero_are_another_roberta() -> None:
     load(model, dict(theirs.state_dict()), roberta.NAMES, where="random")
     expected = theirs(input_ids=fed["ids"], attention_mask=fed["real"].long()).last_hidden_state
     assert (model(fed["ids"], fed["real"]) - expected)[fed["real"]].abs().max() > 0.1
+
+
+def test_buckets_and_slopes_are_those_of_the_reference() -> None:
+    from transformers.models.bloom.modeling_bloom import build_alibi_tensor
+    from transformers.models.deberta_v2.modeling_deberta_v2 import make_log_bucket_position
+    from transformers.models.t5.modeling_t5 import T5Attention
+
+    apart = torch.arange(-3000, 3001)
+    for buckets, furthest in ((32, 128), (64, 200), (8, 20)):
+        for both_sides in (True, False):
+            expected = T5Attention._relative_position_bucket(
+                apart, bidirectional=both_sides, num_buckets=buckets, max_distance=furthest
+            )
+            found = t5_buckets(apart, buckets, furthest, both_sides=both_sides)
+            assert torch.equal(found, expected)
+        expected = make_log_bucket_position(apart, buckets, furthest).long()
+        assert torch.equal(deberta_buckets(apart, buckets, furthest), expected)
+    for heads in (1, 3, 4, 12, 20):
+        # Bloom adds slope times the key's place, which softmax cannot tell from a distance.
+        added = build_alibi_tensor(torch.ones(1, 6), heads, torch.float32).view(heads, 6)
+        torch.testing.assert_close(added, alibi_slopes(heads)[:, None] * torch.arange(6))
+    assert distances(3, 3)[0].tolist() == [0, 1, 2]

@@ -344,8 +344,10 @@ class Encoder(nn.Module):
         x = self.words(ids) + self.positions(place)  # (batch, length, narrow)
         if self.segments is not None:
             x = x + self.segments(torch.zeros_like(ids) if segments is None else segments)
-        x = self.drop(self.norm(x))
-        return x if self.widen is None else self.widen(x)
+        out: Tensor = self.drop(self.norm(x))
+        if self.widen is not None:
+            out = self.widen(out)
+        return out
 
     def stack(self) -> list[Block]:
         """The blocks in the order of their application, a shared one again and again."""

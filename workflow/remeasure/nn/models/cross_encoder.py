@@ -7,14 +7,14 @@ segments that tell the two apart.
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from remeasure.nn.models.bert import HEAD_NAMES, BertConfig, Sequence
 
 NAMES = HEAD_NAMES
 
 
-class CrossEncoder(nn.Module):
+class CrossEncoder(Sequence):
     """One score a pair, higher when the document answers the question.
 
     Parameters
@@ -24,28 +24,25 @@ class CrossEncoder(nn.Module):
     """
 
     def __init__(self, config: BertConfig) -> None:
-        super().__init__()
-        inner = Sequence(config, classes=1)
-        self.encoder, self.pooler, self.drop = inner.encoder, inner.pooler, inner.drop
-        self.classes = inner.classes
+        super().__init__(config, classes=1)
 
     @staticmethod
     def parameters_of(config: BertConfig) -> int:
         """How many numbers are learned: the formula that the built model must meet."""
         return config.parameters("pooled") + config.width + 1
 
-    def forward(self, ids: Tensor, real: Tensor | None, segments: Tensor) -> Tensor:
+    def forward(
+        self, ids: Tensor, real: Tensor | None = None, segments: Tensor | None = None
+    ) -> Tensor:
         """Scores of framed pairs, shape ``(batch,)``.
 
         Parameters
         ----------
         ids
-            As `tokenize.framing.pair` frames them, shape ``(batch, length)``.
+            As `tokenize.framing.Frame.pair` frames them, shape ``(batch, length)``.
         real
             False on padding.
         segments
-            0 on the question, 1 on the document.
+            0 on the question, 1 on the document; the scores need them.
         """
-        states = self.encoder(ids, real, segments)
-        out: Tensor = self.classes(self.drop(self.pooler(states))).squeeze(-1)
-        return out
+        return super().forward(ids, real, segments).squeeze(-1)

@@ -77,12 +77,22 @@ class RotaryDecoder(nn.Module):
         self.blocks = nn.ModuleList(blocks)
         self.norm = norm
         self.head = None if tied else nn.Linear(width, vocabulary, bias=False)
-        with torch.device("cpu"):
-            self.turns = rope.turns(rotated)
+        self._rope, self._rotated = rope, rotated
+        self.stretch_to(0)
         self.temperature = rope.temperature()
         self.windows: tuple[int | None, ...] = tuple(windows) or (None,) * len(blocks)
         self.sinks = 0
         self._held = (groups, head)
+
+    def stretch_to(self, length: int) -> None:
+        """Set the frequencies for texts of this length, where the rule depends on it.
+
+        Rotated keys lie in a cache, so this is done before a text is begun, not while it grows.
+        """
+        with torch.device("cpu"):
+            self.turns = self._rope.turns(self._rotated, length)
+        limit = max(length, self._rope.trained)
+        self._limit = limit if self._rope.kind == "dynamic" else None
 
     def cache(self, batch: int, longest: int, *, rolling: bool = False) -> Cache:
         """An empty cache for ``batch`` texts of at most ``longest`` tokens.
@@ -117,9 +127,16 @@ class RotaryDecoder(nn.Module):
         """States after the last norm, shape ``(batch, length, width)``; see `forward`.
 
         ``keep`` receives what enters the first block and what leaves each.
+
+        Raises
+        ------
+        ValueError
+            When the frequencies depend on the length and were set for a shorter text.
         """
         length = ids.shape[1]
         before = cache.length if cache else 0
+        if self._limit is not None and before + length > self._limit:
+            raise ValueError(f"call stretch_to({before + length}) before a text of this length")
         positions, padding = places(length, before, real, ids.device)
         cos, sin = (part.unsqueeze(1) * self.temperature for part in angles(positions, self.turns))
         masks: dict[int | None, Tensor | None] = {None: padding}

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from remeasure.nn.checkpoints.loading import Names
+from remeasure.nn.checkpoints.loading import Name, Names
 from remeasure.nn.models.bert import (
     BERT_BASE,
     BertConfig,
@@ -19,6 +19,7 @@ from remeasure.nn.models.bert import (
     WordHead,
     encoder_names,
     linear_names,
+    norm_names,
 )
 
 #: The encoder of the published base discriminator and, as its configuration has it, of the
@@ -34,6 +35,16 @@ NAMES = Names(
         *linear_names("fake", "discriminator_predictions.dense_prediction"),
     ],
     ignored=["electra.embeddings.position_ids"],
+)
+#: A published generator, which is a `bert.Masked`.
+GENERATOR_NAMES = Names(
+    [
+        *encoder_names("encoder.", "electra."),
+        *linear_names("words.map", "generator_predictions.dense"),
+        *norm_names("words.norm", "generator_predictions.LayerNorm"),
+        Name("words.bias", "generator_lm_head.bias"),
+    ],
+    ignored=["electra.embeddings.position_ids", "generator_lm_head.weight"],
 )
 
 

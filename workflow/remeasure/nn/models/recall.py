@@ -160,11 +160,11 @@ class Mixer(nn.Module):
             # Only keys of unit length store exactly.
             query, key = F.normalize(query, dim=-1), F.normalize(key, dim=-1)
             taken = (query, key, value, self.decay(x), self.beta(x).sigmoid())
-            state = None if memory is None else memory[0]
+            kept = None if memory is None else memory[0]
             if place[1] == 1:
-                seen, after = gated_delta_loop(*taken, state)
+                seen, after = gated_delta_loop(*taken, kept)
             else:
-                seen, after = gated_delta(*taken, chunk=config.chunk, state=state)
+                seen, after = gated_delta(*taken, chunk=config.chunk, state=kept)
             seen, memory = self.norm(seen), (after,)
         out: Tensor = self.out(seen.flatten(2))
         return out, window, memory

@@ -1,7 +1,8 @@
 """RoBERTa (Liu et al. 2019): BERT trained longer, with other positions and other heads.
 
 Its tables start two rows late: rows 0 and 1 of the positions belong to padding, so that
-the first token stands at 2. There is one segment, always the same.
+the first token stands at 2. There is one segment, always the same. The heads of masked words
+and of tokens are BERT's, under other names.
 """
 
 from __future__ import annotations
@@ -16,8 +17,6 @@ from remeasure.nn.checkpoints.loading import Name, Names
 from remeasure.nn.models.bert import (
     BertConfig,
     Encoder,
-    Masked,
-    Tokens,
     encoder_names,
     linear_names,
     norm_names,
@@ -110,16 +109,3 @@ class RobertaSequence(nn.Module):
         first = self.drop(self.encoder(ids, real)[:, 0])
         out: Tensor = self.classes(self.drop(torch.tanh(self.map(first))))
         return out
-
-
-__all__ = [
-    "MASKED_NAMES",
-    "NAMES",
-    "ROBERTA_BASE",
-    "SEQUENCE_NAMES",
-    "TOKEN_NAMES",
-    "Masked",
-    "RobertaSequence",
-    "Tokens",
-    "from_json",
-]
