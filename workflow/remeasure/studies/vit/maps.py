@@ -9,8 +9,10 @@ from torch import Tensor
 
 from remeasure.nn.models.vit import ViT, ViTConfig
 
-#: Principal directions of the filters that are drawn, and the rows and columns of their grid.
-DIRECTIONS, DIRECTION_GRID = 28, (4, 7)
+#: Principal directions of the filters that are drawn.
+DIRECTIONS = 28
+#: Seed of the permutation of patches.
+SHUFFLED = 42
 
 
 def distances(grid: int, patch: int) -> Tensor:
@@ -102,7 +104,8 @@ def directions(filters: Tensor, count: int = DIRECTIONS) -> Tensor:
     flat = filters.double().flatten(1)
     found = torch.linalg.svd(flat - flat.mean(0), full_matrices=False).Vh[:count]
     low, high = found.amin(1, keepdim=True), found.amax(1, keepdim=True)
-    return ((found - low) / (high - low)).view(-1, *filters.shape[1:])
+    pictures: Tensor = ((found - low) / (high - low)).view(-1, *filters.shape[1:])
+    return pictures
 
 
 def tokens(image: int, patch: int) -> int:
@@ -126,3 +129,19 @@ def answers(model: ViT, images: Tensor, **how: object) -> tuple[Tensor, Tensor]:
     with torch.inference_mode():
         best = model(images, **how).double().softmax(-1).max(-1)
     return best.indices, best.values
+
+
+def permutation(patches: int) -> Tensor:
+    """The order in which patches are shuffled: torch's generator on the CPU, seed 42."""
+    torch.manual_seed(SHUFFLED)
+    return torch.randperm(patches)
+
+
+def class_maps(model: ViT, images: Tensor) -> Tensor:
+    """Attention of the last block from the class token to patches: (images, heads, grid, grid)."""
+    kept: list[Tensor] = []
+    with torch.inference_mode():
+        model.hidden(images, keep=kept)
+    grid = images.shape[-1] // model.config.patch
+    looked = kept[-1][:, :, 0, 1:]
+    return looked.reshape(*looked.shape[:2], grid, grid).float().contiguous()

@@ -26,9 +26,11 @@ from remeasure.store.frames import read_json, write_json
 from remeasure.studies.vit.library import logit_difference
 from remeasure.studies.vit.maps import (
     answers,
+    class_maps,
     directions,
     distances,
     mean_distance,
+    permutation,
     rollout,
     similarity,
 )
@@ -39,6 +41,7 @@ from remeasure.studies.vit.photos import (
     normalised,
     read_photos,
 )
+from remeasure.studies.vit.picture import DIMENSIONS, LARGER
 from remeasure.studies.vit.runs import LEARNERS
 from remeasure.studies.vit.settings import SmallSettings
 from remeasure.studies.vit.tiles import TEST, load_split
@@ -46,15 +49,9 @@ from remeasure.studies.vit.training import small_vit
 
 Bytes = NDArray[np.uint8]
 
-#: Seed of the permutation of patches.
-SHUFFLED = 42
-#: Numbers of each vector that the picture of the sequence shows, and the range of its colours.
-DIMENSIONS, COLOURS = 96, 3.0
 #: Images that a trained model is opened on: one a class.
 OPENED = 5
 TOP = 5
-#: The picture of higher resolution: times the native side.
-LARGER = 384
 ORDERS = ("in order", "shuffled")
 POSITIONS = ("learned", "removed")
 
@@ -93,12 +90,6 @@ class OpenTrainedStep(Model):
     """Settings of `open_trained`: the sizes of the small ViT."""
 
     small: SmallSettings
-
-
-def permutation(patches: int) -> Tensor:
-    """The order in which patches are shuffled: torch's generator on the CPU, seed 42."""
-    torch.manual_seed(SHUFFLED)
-    return torch.randperm(patches)
 
 
 def open_published(*, photos: Path, checkpoint: Path, opened: Path, summary: Path) -> None:
@@ -389,13 +380,3 @@ def open_dino(
         },
         summary,
     )
-
-
-def class_maps(model: ViT, images: Tensor) -> Tensor:
-    """Attention of the last block from the class token to patches: (images, heads, grid, grid)."""
-    kept: list[Tensor] = []
-    with torch.inference_mode():
-        model.hidden(images, keep=kept)
-    grid = images.shape[-1] // model.config.patch
-    looked = kept[-1][:, :, 0, 1:]
-    return looked.reshape(*looked.shape[:2], grid, grid).float().contiguous()

@@ -29,23 +29,27 @@ from remeasure.store.frames import read_json, write_frame, write_json
 from remeasure.studies.vit.library import NO_LIBRARY, random_difference
 from remeasure.studies.vit.maps import (
     DIRECTIONS,
+    class_maps,
     distances,
     gigaflops,
     mean_distance,
+    permutation,
     rollout,
     tokens,
 )
-from remeasure.studies.vit.opened import COLOURS, DIMENSIONS, LARGER, class_maps, permutation
-from remeasure.studies.vit.photos import (
+from remeasure.studies.vit.photos import HALVES, PHOTOS, are_the_article_s, normalised
+from remeasure.studies.vit.picture import (
     BINS,
-    HALVES,
+    COLOURS,
+    DIMENSIONS,
+    EYE,
+    FIRST_PATCHES,
+    LARGER,
     PATCH,
-    PHOTOS,
+    SHOWN,
     SIDE,
-    are_the_article_s,
-    normalised,
+    SIMILAR,
 )
-from remeasure.studies.vit.picture import EYE, FIRST_PATCHES, SHOWN, SIMILAR
 from remeasure.studies.vit.published import answer, measurement, rows
 from remeasure.studies.vit.sizes import COST, IMAGES, PATCHES
 

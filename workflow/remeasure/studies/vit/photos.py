@@ -20,6 +20,7 @@ from safetensors.numpy import save_file
 from remeasure.errors import DataError
 from remeasure.fetch.manifest import Manifest
 from remeasure.store.frames import write_json
+from remeasure.studies.vit.picture import BINS, RANGE, SIDE
 
 Bytes = NDArray[np.uint8]
 Floats = NDArray[np.float32]
@@ -37,8 +38,6 @@ HALVES = ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
 IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 Scale = tuple[tuple[float, float, float], tuple[float, float, float]]
 
-#: Side and patch of the drawings, bins of their histogram, and the range of these bins.
-SIDE, PATCH, BINS, RANGE = 224, 16, 60, (-1.0, 1.0)
 #: More pixels than any photograph here has: a larger image is refused before it is unpacked.
 MOST_PIXELS = 40_000_000
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 from safetensors.numpy import save_file
 from scipy.special import stdtrit
@@ -23,7 +22,7 @@ from remeasure.model import Model
 from remeasure.store.frames import read_frame, read_json, write_frame, write_json
 from remeasure.studies.vit.picture import MISTAKES, SAMPLES, WRITTEN
 from remeasure.studies.vit.published import answer, measurement, rows
-from remeasure.studies.vit.runs import GUESSES, LEARNERS, RUNS
+from remeasure.studies.vit.runs import ACCURACY, CONFUSION, GUESSES, LEARNERS, RUNS
 from remeasure.studies.vit.settings import Length
 from remeasure.studies.vit.tiles import TEST, TRAIN, load_split
 
@@ -49,39 +48,6 @@ SIZES = {"tuned": 85_806_346, "vit": 2_721_226, "cnn": 2_330_954, "probe": 7_690
 PROBE_STEPS = 500
 
 NO_TILES = "needs EuroSAT (vit.tiles.origin files, mirror or public)"
-
-ACCURACY = pa.DataFrameSchema(
-    {
-        "learner": pa.Column(pl.String),
-        "name": pa.Column(pl.String),
-        "budget": pa.Column(pl.Int64),
-        "tiles": pa.Column(pl.Int64),
-        "steps": pa.Column(pl.Int64),
-        "parameters": pa.Column(pl.Int64),
-        "seeds": pa.Column(pl.Int64),
-        "tested": pa.Column(pl.Int64),
-        "value": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
-        "low": pa.Column(pl.Float64),
-        "high": pa.Column(pl.Float64),
-        "least": pa.Column(pl.Float64),
-        "most": pa.Column(pl.Float64),
-    },
-    unique=["learner", "budget"],
-    name="accuracy",
-)
-"""One row a learner and budget: mean over seeds, its interval, the worst and the best training."""
-
-CONFUSION = pa.DataFrameSchema(
-    {
-        "truth": pa.Column(pl.String),
-        "guess": pa.Column(pl.String),
-        "share": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
-        "tiles": pa.Column(pl.Int64),
-    },
-    unique=["truth", "guess"],
-    name="confusion",
-)
-"""One row a pair of classes: share of the tiles of the first that were taken for the second."""
 
 
 class RaceMeasureStep(Model):
@@ -111,7 +77,7 @@ def measure_race(
     runs, guesses
         Of every learner, see ``runs.RUNS`` and ``runs.GUESSES``.
     accuracy, confusion
-        Outputs, Parquet: see ``ACCURACY`` and ``CONFUSION``. The confusion is that of the
+        Outputs, Parquet: see ``runs.ACCURACY`` and ``runs.CONFUSION``. The confusion is that of the
         fine-tuned ViT, or else of the best learner that ran, at the largest budget, first seed.
     samples
         Output, safetensors: ``samples`` (two training tiles of each class) and ``mistakes``

@@ -73,9 +73,7 @@ class Tiles:
     labels: Labels
 
 
-def read_tiles(
-    *, manifest: Path, tiles: Path, summary: Path, settings: TilesStep, origin: str = ""
-) -> None:
+def read_tiles(*, manifest: Path, tiles: Path, summary: Path, settings: TilesStep) -> None:
     """Step: unpack every tile.
 
     Parameters
