@@ -21,10 +21,10 @@ HERO = "ViT-B/16 at 224 px"
 #: Boxes of the drawing of two embeddings, in tenths of an inch.
 EMBEDDINGS = (
     Box("a word", 1, 17, 10, 7, "number of its\ntoken", series=0),
-    Box("a table", 18, 17, 15, 7, "one row a token: a product\nwith a single 1", series=4),
+    Box("a table", 17, 17, 17, 7, "a row for each token:\nproduct with a single 1", series=4),
     Box("a vector", 40, 17, 11, 7, "learned", series=2),
     Box("a patch", 1, 4, 10, 7, "16 × 16 pixels,\n{numbers} numbers", series=1),
-    Box("a matrix", 18, 4, 15, 7, "every number counts;\na bias is added", series=4),
+    Box("a matrix", 17, 4, 17, 7, "every number counts;\na bias is added", series=4),
     Box("a vector", 40, 4, 11, 7, "learned", series=2),
 )
 

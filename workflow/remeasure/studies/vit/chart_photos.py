@@ -191,7 +191,7 @@ def _normalise(figure: Figure, theme: Theme, *, pictures: Pictures, first: dict[
         ax.stairs(counts, edges, color=theme.colour(series), linewidth=1.4, label=colour)
     label_axes(ax, x="normalised value", y="pixels")
     thousands(ax.yaxis)
-    ax.legend(loc="upper right", handlelength=1.2)
+    ax.legend(loc="upper center", handlelength=1.2)
 
 
 def _patches(pixels: Bytes, size: int = PATCH) -> Bytes:

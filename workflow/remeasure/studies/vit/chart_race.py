@@ -165,7 +165,7 @@ def _shown(figure: Figure, theme: Theme, *, tiles: NDArray[Any], classes: list[s
         alpha[:, side : side + gap.shape[1]] = 0
         both = np.concatenate([own[0], gap, own[1]], axis=1)
         picture(ax, np.dstack([both, alpha]))
-        ax.set_title(two_lines(name).replace("\n", " ") if len(name) < 16 else two_lines(name),
+        ax.set_title(two_lines(name).replace("\n", " ") if len(name) < 13 else two_lines(name),
                      fontsize=SMALL)  # fmt: skip
 
 

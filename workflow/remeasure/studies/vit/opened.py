@@ -243,9 +243,9 @@ def open_model(subject: Subject, opened: Path) -> dict[str, Any]:
         {
             "images": torch.from_numpy(subject.images[native]),
             "sequence": sequence[:, :DIMENSIONS].contiguous(),
-            "directions": pictures.float(),
-            "similarity": cosines.float(),
-            "distance": far.float(),
+            "directions": pictures.float().contiguous(),
+            "similarity": cosines.float().contiguous(),
+            "distance": far.float().contiguous(),
             "rollout": flow.float().contiguous(),
         },
         opened,

@@ -25,7 +25,7 @@ class GeneratorSettings(Model):
     tests
         Test tiles of each class.
     noise
-        Deviation of the noise of a pixel; that of a pattern lies in 0.4 to 1.
+        Deviation of the noise of a pixel; that of a pattern lies in 0.5 to 1.
     """
 
     seed: int = Field(ge=0)

@@ -10,8 +10,8 @@ cloud    waves of one length in all directions
 road     a straight line, as wide as coarse stripes, across a medium cloud
 =======  ==========================================================================
 
-Directions, phases and colours are drawn afresh for each tile, wave lengths from ranges that
-touch, contrast from weak to strong, and noise lies over everything: ten tiles of a class do
+Directions, phases and colours are drawn afresh for each tile, wave lengths from ranges that lie
+close, contrast from weak to strong, and noise lies over everything: ten tiles of a class do
 not tell all of it.
 """
 
@@ -29,7 +29,7 @@ Bytes = NDArray[np.uint8]
 SIDE = 64
 KINDS = ("stripes", "grid", "cloud")
 #: Waves across a tile: the range that each scale draws from.
-SCALES = {"coarse": (2.0, 4.0), "medium": (4.0, 7.0), "fine": (7.0, 11.0)}
+SCALES = {"coarse": (2.0, 3.5), "medium": (4.0, 6.0), "fine": (7.0, 10.0)}
 ROAD = "road"
 #: Class names in the order of their labels.
 CLASSES = tuple(sorted([*(f"{kind}-{scale}" for kind in KINDS for scale in SCALES), ROAD]))
@@ -92,7 +92,7 @@ def textures(
     count
         How many.
     noise
-        Deviation of the noise of each pixel and colour; that of a pattern lies in 0.4 to 1.
+        Deviation of the noise of each pixel and colour; that of a pattern lies in 0.5 to 1.
     side
         Pixels along a side.
 
@@ -103,10 +103,10 @@ def textures(
     """
     kind, _, scale = name.partition("-")
     made = _road(count, side, rng) if name == ROAD else _pattern(kind, scale, count, side, rng)
-    contrast = rng.uniform(0.4, 1.0, (count, 1, 1))
+    contrast = rng.uniform(0.5, 1.0, (count, 1, 1))
     made = made * contrast
-    base = rng.uniform(90, 165, (count, 1, 1, 3))
-    swing = rng.uniform(18, 42, (count, 1, 1, 3)) * rng.choice([-1.0, 1.0], (count, 1, 1, 1))
+    base = rng.uniform(105, 150, (count, 1, 1, 3))
+    swing = rng.uniform(35, 50, (count, 1, 1, 3))
     light = made[..., None] + noise * rng.standard_normal((count, side, side, 3))
     whole: Bytes = np.clip(np.rint(base + swing * light), 0, 255).astype(np.uint8)
     return whole

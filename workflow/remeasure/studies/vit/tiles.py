@@ -1,9 +1,9 @@
 """Tiles out of raw files, whichever way they come, with their labels and their two splits.
 
-The published set is two tables, one a split. Everything else is images in class folders, in a
-zip or on disk; where these stand in folders ``train`` and ``test`` the split is theirs. Where
-they do not, tiles of a class are put in the order of the hash of their names, which is as good
-as random and never changes, and the first ones are for testing.
+The published set is two tables, one a split, in an order of their own. Everything else is images
+in class folders, in a zip or on disk, in the order of the hashes of their names; where they stand
+in folders ``train`` and ``test`` the split is theirs, and where they do not the first ones of
+each class are for testing.
 """
 
 from __future__ import annotations
@@ -57,12 +57,21 @@ class TilesStep(Model):
 
 @dataclass(frozen=True)
 class Raw:
-    """A tile before it is unpacked: split ('' for none), class, file name, bytes."""
+    """A tile before it is unpacked: split ('' for none), class, file name, bytes.
+
+    ``listed`` is true where a published table gives the order of tiles.
+    """
 
     split: str
     name: str
     file: str
     body: bytes
+    listed: bool = False
+
+    @property
+    def place(self) -> bytes:
+        """The hash of its name: an order that is as good as random and never changes."""
+        return hashlib.sha256(self.file.encode()).digest()
 
 
 @dataclass(frozen=True)
@@ -82,7 +91,7 @@ def read_tiles(*, manifest: Path, tiles: Path, summary: Path, settings: TilesSte
         Of the raw files.
     tiles
         Output, safetensors: ``train`` and ``test`` (bytes, channels first), ``train_label`` and
-        ``test_label``, each split class by class in the order of its files.
+        ``test_label``, each split in the order of its table, or of the hashes of its names.
     summary
         Output, JSON: names of the classes in the order of their labels, tiles of each class in
         each split, and whether these are EuroSAT's names.
@@ -103,21 +112,18 @@ def read_tiles(*, manifest: Path, tiles: Path, summary: Path, settings: TilesSte
             remedy="name a zip or a folder that holds one folder of images for each class",
         )
     classes = sorted({each.name for each in raw})
+    split = list(split_up(raw, settings.test_per_class))
     made = {
-        split: unpacked(
-            [each for each in split_up(raw, settings.test_per_class) if each.split == split],
-            classes,
-        )
-        for split in (TRAIN, TEST)
+        part: unpacked([each for each in split if each.split == part], classes)
+        for part in (TRAIN, TEST)
     }
     counts = {
-        split: np.bincount(part.labels, minlength=len(classes)).tolist()
-        for split, part in made.items()
+        part: np.bincount(own.labels, minlength=len(classes)).tolist() for part, own in made.items()
     }
-    for split, found in counts.items():
+    for part, found in counts.items():
         if 0 in found:
             raise DataError(
-                f"the class {classes[found.index(0)]} has no tile to {split}",
+                f"the class {classes[found.index(0)]} has no tile to {part}",
                 where=manifest,
                 remedy="give each class more tiles than vit.tiles.test_per_class",
             )
@@ -143,22 +149,25 @@ def load_split(path: Path, split: str) -> Tiles:
 
 
 def split_up(raw: Iterable[Raw], test_per_class: int) -> Iterator[Raw]:
-    """Tiles with a split each; those without one are put in the order of their names' hashes."""
-    free: dict[str, list[Raw]] = {}
+    """Tiles with a split each, in the order of a table, or else of their names' hashes."""
+    unlisted = []
     for each in raw:
-        if each.split:
+        if each.listed:
             yield each
         else:
-            free.setdefault(each.name, []).append(each)
-    for name in sorted(free):
-        own = sorted(free[name], key=lambda tile: hashlib.sha256(tile.file.encode()).digest())
-        for place, tile in enumerate(own):
-            split = TEST if place < test_per_class else TRAIN
-            yield Raw(split, tile.name, tile.file, tile.body)
+            unlisted.append(each)
+    taken: Counter[str] = Counter()
+    for tile in sorted(unlisted, key=lambda each: each.place):
+        if tile.split:
+            yield tile
+            continue
+        split = TEST if taken[tile.name] < test_per_class else TRAIN
+        taken[tile.name] += 1
+        yield Raw(split, tile.name, tile.file, tile.body)
 
 
 def unpacked(raw: Iterable[Raw], classes: list[str]) -> Tiles:
-    """Pixels and labels, class by class, each in the order given.
+    """Pixels and labels in the order given.
 
     Raises
     ------
@@ -166,7 +175,7 @@ def unpacked(raw: Iterable[Raw], classes: list[str]) -> Tiles:
         When a tile is no image, or not a square of the size of the first.
     """
     labels = {name: label for label, name in enumerate(classes)}
-    ordered = sorted(raw, key=lambda tile: labels[tile.name])
+    ordered = list(raw)
     pixels: list[Bytes] = []
     for each in ordered:
         size = pixels[0].shape[:2] if pixels else None
@@ -252,4 +261,4 @@ def _of_table(known: Manifest, entry: RawFile) -> Iterator[Raw]:
         ) from error
     if split in (TRAIN, TEST):
         for body, name in zip(bodies, names, strict=True):
-            yield Raw(split, name.partition("_")[0], name, body)
+            yield Raw(split, name.partition("_")[0], name, body, listed=True)
