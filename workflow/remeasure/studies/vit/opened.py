@@ -195,9 +195,15 @@ def class_names(config: dict[str, Any], classes: int) -> list[str]:
     Raises
     ------
     DataError
-        When a label has no name.
+        When a label has no name, or there is no classifier.
     """
     known = config.get("id2label", {})
+    if not known:
+        raise DataError(
+            "this model has no classifier",
+            where="id2label of config.json",
+            remedy="name a checkpoint with one, as google/vit-base-patch16-224",
+        )
     try:
         return [str(known[str(label)]).partition(",")[0] for label in range(classes)]
     except KeyError as error:

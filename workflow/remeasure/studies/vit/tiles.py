@@ -113,9 +113,10 @@ def read_tiles(*, manifest: Path, tiles: Path, summary: Path, settings: TilesSte
         )
     classes = sorted({each.name for each in raw})
     split = list(split_up(raw, settings.test_per_class))
+    every = unpacked(split, classes)
+    of = np.array([each.split for each in split])
     made = {
-        part: unpacked([each for each in split if each.split == part], classes)
-        for part in (TRAIN, TEST)
+        part: Tiles(every.pixels[of == part], every.labels[of == part]) for part in (TRAIN, TEST)
     }
     counts = {
         part: np.bincount(own.labels, minlength=len(classes)).tolist() for part, own in made.items()
@@ -187,9 +188,8 @@ def unpacked(raw: Iterable[Raw], classes: list[str]) -> Tiles:
                 remedy="take the file away, or cut it to a square",
             )
         pixels.append(image)
-    stacked = np.stack(pixels) if pixels else np.empty((0, 1, 1, 3), np.uint8)
     return Tiles(
-        np.ascontiguousarray(stacked.transpose(0, 3, 1, 2)),
+        np.ascontiguousarray(np.stack(pixels).transpose(0, 3, 1, 2)),
         np.array([labels[each.name] for each in ordered], dtype=np.int64),
     )
 
