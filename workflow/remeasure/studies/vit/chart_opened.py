@@ -257,7 +257,9 @@ def top(opened: Tensors, told: Told) -> Chart:
 
 def _top(figure: Figure, theme: Theme, *, images: NDArray[Any], told: Told) -> None:
     count = len(told["names"])
-    axes = figure.subplots(2, count, height_ratios=(1, 1.9), squeeze=False)
+    axes = figure.subplots(
+        2, count, height_ratios=(1, 1.9), squeeze=False, sharex="row", sharey="row"
+    )
     for place, (name, found) in enumerate(zip(told["names"], told["top"], strict=True)):
         picture(axes[0, place], images[place])
         axes[0, place].set_title(cut(name, LETTERS), fontsize=SMALL)
@@ -281,10 +283,8 @@ def _top(figure: Figure, theme: Theme, *, images: NDArray[Any], told: Told) -> N
         ax.set_yticks([])
         ax.set_xticks([0, 50, 100])
         ax.spines["left"].set_visible(False)
-        ax.set_ylabel(" ")
-    figure.supxlabel("probability (%)", fontsize=SMALL)
-    for ax in axes[1]:
-        ax.set_xlabel(" ", fontsize=1)
+    axes[1, 0].set_ylabel("class")
+    axes[1, count // 2].set_xlabel("probability (%)")
 
 
 def filters(opened: Tensors, told: Told) -> Chart:
