@@ -121,17 +121,26 @@ def hero() -> Chart:
     image, patch, grid = (_hero(f"{part} side") for part in ("image", "patch", "grid"))
     flow = Flow(
         stages=(
-            Stage("photo", f"{image} × {image}\npixels", 0),
-            Stage("patches", f"{grid} × {grid} of\n{patch} × {patch} pixels", 1),
-            Stage("numbers", f"{_hero('numbers per patch')} in each\npatch", 4),
-            Stage("vectors", f"class token\nand {_hero('patches')}, each\n"
-                  f"{_hero('vector width')} wide", 2),
-            Stage("blocks", f"{_hero('encoder blocks')} over\n{_hero('sequence length')} tokens\n"
-                  "with positions", 3),
-            Stage("class", "from the\nclass token", 5),
+            Stage("photo", f"{image} × {image} px", 0),
+            Stage(
+                "patches",
+                f"{grid} × {grid} of\n{patch} × {patch} px,\n{_hero('numbers per patch')} numbers",
+                1,
+            ),
+            Stage(
+                "vectors",
+                f"{_hero('patches')} and the\nclass token,\n{_hero('vector width')} wide",
+                2,
+            ),
+            Stage(
+                "blocks",
+                f"{_hero('encoder blocks')} over\n{_hero('sequence length')} tokens\nand places",
+                3,
+            ),
+            Stage("class", "read from the\nclass token", 5),
         ),
         height=1.5,
-    )  # fmt: skip
+    )
     return flow_chart(flow, f"How a Vision Transformer reads a photograph of {image} pixels:")
 
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from remeasure.draw.chart import WIDTH, Chart, listed, save_chart
+from remeasure.draw.chart import WIDTH, Chart, legend_above, listed, save_chart
 from remeasure.draw.style import SMALL, Theme, guide, label_axes
 from remeasure.store.frames import read_json
 from remeasure.studies.vit.images import cut, diverging, grey, heat, picture, rising
@@ -399,15 +399,8 @@ def _distance(figure: Figure, theme: Theme, *, far: NDArray[Any], uniform: float
     layer = np.repeat(np.arange(layers), heads)
     ax.plot(layer, far.reshape(-1), "o", color=theme.colour(0), alpha=0.75, markeredgewidth=0)
     guide(ax, theme, y=uniform)
-    ax.text(
-        layers - 0.55,
-        uniform,
-        "equal everywhere",
-        fontsize=SMALL,
-        va="bottom",
-        ha="right",
-        color=theme.muted,
-    )
+    ax.plot([], [], color=theme.muted, linestyle=(0, (4, 2)), label="attention equal everywhere")
+    legend_above(ax)
     ax.set_xticks(range(layers))
     ax.set_xlim(-0.6, layers - 0.4)
     ax.set_ylim(0, max(float(far.max()), uniform) * 1.14)

@@ -291,4 +291,4 @@ def _mistakes(figure: Figure, theme: Theme, *, tiles: NDArray[Any], pairs: list[
         ax.set_axis_off()
     for ax, tile, (truth, guess) in zip(axes.flat, tiles, pairs, strict=False):
         picture(ax, tile)
-        ax.set_title(f"{cut(truth, 13)}\n→ {cut(guess, 11)}", fontsize=SMALL, fontweight="normal")
+        ax.set_title(f"{cut(truth, 13)}\n→ {cut(guess, 9)}", fontsize=SMALL, fontweight="normal")
