@@ -41,7 +41,8 @@ def check_axes(figure: Figure) -> None:
     if not axes:
         raise ValueError("the figure has no visible axes")
     for number, ax in enumerate(axes, 1):
-        if not ax.axison:
+        # The key of a colour map has one axis, and names that.
+        if not ax.axison or ax.get_label() == "<colorbar>":
             continue
         missing = [which for which in ("x", "y") if not _named(ax, which)]
         if missing:

@@ -25,12 +25,14 @@ from remeasure.fetch import layout, origins
 from remeasure.fetch.manifest import Manifest, RawFile, digest
 from remeasure.fetch.raw import Check, Wanted
 from remeasure.fetch.settings import Checkpoint as Checkpoint
+from remeasure.fetch.settings import DataFiles
 
 HUB = "https://huggingface.co"
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _PAGE_BYTES = 16 << 20
 _FILE_BYTES = 64 << 30
+_DATA = "datasets"
 
 
 class _Large(BaseModel):
@@ -100,17 +102,17 @@ def _is_blob(oid: str, url: str) -> Check:
     return check
 
 
-def revision_page(model: str, revision: str, hub: str = HUB) -> Wanted:
-    """The answer that says which commit a branch or tag names."""
-    url = f"{hub}/api/models/{model}/revision/{revision}"
+def revision_page(model: str, revision: str, hub: str = HUB, *, kind: str = "models") -> Wanted:
+    """The answer that says which commit a branch or tag names; ``kind`` may be ``datasets``."""
+    url = f"{hub}/api/{kind}/{model}/revision/{revision}"
     return Wanted(
         url, max_bytes=_PAGE_BYTES, check=lambda path: _ignore(_commit(path.read_bytes(), url))
     )
 
 
-def listing_page(model: str, commit: str, hub: str = HUB) -> Wanted:
-    """The answer that lists the files of a commit."""
-    url = f"{hub}/api/models/{model}/tree/{commit}?recursive=true"
+def listing_page(model: str, commit: str, hub: str = HUB, *, kind: str = "models") -> Wanted:
+    """The answer that lists the files of a commit; ``kind`` may be ``datasets``."""
+    url = f"{hub}/api/{kind}/{model}/tree/{commit}?recursive=true"
     return Wanted(
         url, max_bytes=_PAGE_BYTES, check=lambda path: _ignore(_entries(path.read_bytes(), url))
     )
@@ -228,6 +230,62 @@ def _file(url: str, entry: _Entry) -> Wanted:
     if entry.lfs:
         return Wanted(url, sha256=entry.lfs.oid, size=entry.lfs.size, max_bytes=_FILE_BYTES)
     return Wanted(url, size=entry.size, max_bytes=_PAGE_BYTES, check=_is_blob(entry.oid, url))
+
+
+def fetch_data(
+    source: str, origin: origins.Layout, wanted: DataFiles, *, hub: str = HUB
+) -> Manifest:
+    """The manifest of files of a data set, each checked against the listing of its commit.
+
+    A mirror without the listing holds them at
+    ``huggingface.co/datasets/<id>/resolve/<revision>/<path>``.
+
+    Raises
+    ------
+    SourceError, DataError
+        As in `fetch_checkpoint`; names a file that the listing lacks.
+    """
+    mirrored = isinstance(origin, origins.Mirror)
+    commit = wanted.revision
+    pages: list[Wanted] = []
+    if not _COMMIT.fullmatch(commit):
+        page = revision_page(wanted.id, commit, hub, kind=_DATA)
+        if not mirrored or (origin.root / page.path).is_file():
+            commit = _commit(_page(origin, page), page.url)
+            pages.append(page)
+    listing = listing_page(wanted.id, commit, hub, kind=_DATA)
+    base = f"{hub}/datasets/{wanted.id}/resolve/{commit}/"
+    if mirrored and not (origin.root / listing.path).is_file():
+        return origins.resolve(source, origin, [*pages, *(Wanted(base + f) for f in wanted.files)])
+    pages.append(listing)
+    files = _data_files(_page(origin, listing), listing.url, wanted, base)
+    return origins.resolve(source, origin, [*pages, *files])
+
+
+def planned_data(cache: Path, wanted: DataFiles, *, hub: str = HUB) -> list[Wanted]:
+    """What `fetch_data` would ask for; sizes are known once the listing is in the raw cache."""
+    commit = wanted.revision
+    if not _COMMIT.fullmatch(commit):
+        page = cache / revision_page(wanted.id, commit, hub, kind=_DATA).path
+        if page.is_file():
+            commit = _commit(page.read_bytes(), page)
+    listing = listing_page(wanted.id, commit, hub, kind=_DATA)
+    base = f"{hub}/datasets/{wanted.id}/resolve/{commit}/"
+    if (page := cache / listing.path).is_file():
+        return _data_files(page.read_bytes(), page, wanted, base)
+    return [Wanted(base + name) for name in wanted.files]
+
+
+def _data_files(body: bytes, where: object, wanted: DataFiles, base: str) -> list[Wanted]:
+    """The wanted files of a listing, in the order of the settings."""
+    entries = {each.path: each for each in _entries(body, where) if each.type == "file"}
+    if absent := [name for name in wanted.files if name not in entries]:
+        raise SourceError(
+            f"{wanted.id} at {wanted.revision} has no {', '.join(absent)}",
+            where=where,
+            remedy="correct the names of the files or the revision",
+        )
+    return [_file(base + name, entries[name]) for name in wanted.files]
 
 
 def weights(manifest: Manifest) -> tuple[Path, list[Path]]:

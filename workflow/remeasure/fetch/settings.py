@@ -73,3 +73,21 @@ class Checkpoint(Model):
     id: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
     revision: Annotated[str, Field(pattern=r"^[\w.-]+$")] = "main"
     files: tuple[str, ...] = FILES
+
+
+class DataFiles(Model):
+    """Which files of a data set of the hub.
+
+    Attributes
+    ----------
+    id
+        Owner and name, as ``timm/eurosat-rgb``.
+    revision
+        A commit, or a branch or tag, which is then resolved to a commit.
+    files
+        Their paths in the data set.
+    """
+
+    id: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
+    revision: Annotated[str, Field(pattern=r"^[\w.-]+$")] = "main"
+    files: tuple[str, ...] = Field(min_length=1)

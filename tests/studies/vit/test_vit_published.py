@@ -1,0 +1,291 @@
+"""Every step that needs published weights, on random weights in the published layout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from answers import answer
+from remeasure.errors import DataError
+from remeasure.store.frames import read_frame, read_json, write_json
+from remeasure.studies.vit import chart_opened, chart_race
+from remeasure.studies.vit.maps import permutation
+from remeasure.studies.vit.opened import OpenDinoStep, open_dino, open_published
+from remeasure.studies.vit.parts import measure_parts
+from remeasure.studies.vit.photos import PHOTOS, show_photos
+from remeasure.studies.vit.probing import FeaturesStep, ProbeStep, take_features, train_probe
+from remeasure.studies.vit.race import RaceMeasureStep, measure_race
+from remeasure.studies.vit.runs import ACCURACY, CONFUSION, GUESSES, LEARNERS, RUNS
+from remeasure.studies.vit.settings import Length, ProbeSettings, SmallSettings, TunedSettings
+from remeasure.studies.vit.tiles import TilesStep, read_tiles
+from remeasure.studies.vit.training import SmallStep, TunedStep, fine_tune, train_small
+from vit_files import (
+    body_checkpoint,
+    dinov2_checkpoint,
+    photo_folder,
+    tile_tables,
+    vit_checkpoint,
+)
+
+pytest.importorskip("transformers", reason="transformers is the referee here")
+
+SHORT = Length(batch=8, least=20, passes=0)
+RACE = {"budgets": (1, 3), "seeds": 2, "test_per_class": None, "device": "cpu", "threads": 1}
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    at = tmp_path_factory.mktemp("opened")
+    photos = photo_folder(at)
+    open_published(
+        photos=photos,
+        checkpoint=vit_checkpoint(at),
+        opened=at / "opened.safetensors",
+        summary=at / "opened.json",
+    )
+    show_photos(photos=photos, pictures=at / "p.safetensors", summary=at / "photos.json")
+    return at
+
+
+def test_the_published_model_is_opened_on_its_photographs(opened: Path) -> None:
+    told, tensors = read_json(opened / "opened.json"), load_file(opened / "opened.safetensors")
+    assert told["names"] == list(PHOTOS)
+    assert told["parity"] < 1e-5
+    assert told["embedding_difference"] < 1e-5
+    assert told["order_difference"] < 1e-6
+    assert [side["tokens"] for side in told["sides"]] == [50, 145]  # 56 and 96 pixels of 8
+    assert [each["label"] for each in told["top"][0]].count("brown bear") == 1
+    assert tensors["distance"].shape == (2, 3)
+    assert tensors["rollout"].shape == (5, 7, 7)
+    assert tensors["similarity"].shape == (7, 7, 7, 7)
+    # Without positions the two orders answer alike, with them not.
+    rows = {(r["positions"], r["patches"], r["image"]): r["probability"] for r in told["orders"]}
+    same = [abs(rows["removed", "in order", n] - rows["removed", "shuffled", n]) for n in PHOTOS]
+    other = [abs(rows["learned", "in order", n] - rows["learned", "shuffled", n]) for n in PHOTOS]
+    assert max(same) < 1e-6 < max(other)
+    assert permutation(49).tolist() != list(range(49))
+
+
+def test_every_row_of_the_published_model_is_answered(opened: Path, tmp_path: Path) -> None:
+    """The rows that name 224 and 384 pixels are those of a model of that size: told so here."""
+    told = read_json(opened / "opened.json")
+    for side, published in zip(told["sides"], (224, 384), strict=True):
+        side["side"] = published
+    write_json(told, tmp_path / "opened.json")
+    measured = measure_parts(
+        photos_summary=opened / "photos.json",
+        opened_summary=tmp_path / "opened.json",
+        cost=tmp_path / "cost.parquet",
+        sizes=tmp_path / "sizes.json",
+    )
+    assert all(each.value is not None for each in measured)
+    label = answer(measured, "fig_top5", "photo orca")
+    assert label.value == told["top"][3][0]["label"]
+    shares = answer(measured, "top-1 probability", "384 px; photo lava")
+    assert shares.value == round(100 * told["sides"][1]["answers"][2]["probability"])
+    assert "published weights" in answer(measured, "max abs logit difference").note
+
+
+@pytest.mark.parametrize(
+    "name", ["sequence", "top", "filters", "similarity", "distance", "rollout"]
+)
+def test_charts_of_the_published_model_have_their_numbers(opened: Path, name: str) -> None:
+    chart = getattr(chart_opened, name)(
+        load_file_numpy(opened / "opened.safetensors"), read_json(opened / "opened.json")
+    )
+    assert chart.data.height > 0
+    assert "ViT-B/16" in chart.alt_text
+
+
+def load_file_numpy(path: Path) -> dict[str, np.ndarray]:
+    return {name: tensor.numpy() for name, tensor in load_file(path).items()}
+
+
+def test_dino_s_maps_are_attention_of_the_last_block(opened: Path, tmp_path: Path) -> None:
+    checkpoint = body_checkpoint(tmp_path, name="dino", image=24, patch=4)
+    open_dino(
+        photos=opened / "photos.manifest.json",
+        checkpoint=checkpoint,
+        opened=tmp_path / "dino.safetensors",
+        summary=tmp_path / "dino.json",
+        settings=OpenDinoStep(side=32),
+    )
+    maps = load_file(tmp_path / "dino.safetensors")["maps"]
+    assert maps.shape == (5, 3, 8, 8)
+    assert float(maps.sum((-2, -1)).max()) < 1  # the class token keeps its own share
+    chart = chart_opened.dino(
+        load_file_numpy(tmp_path / "dino.safetensors"), read_json(tmp_path / "dino.json")
+    )
+    assert chart.data["image"].n_unique() == 4  # lava is computed and not drawn
+
+
+def test_a_classifier_without_names_is_refused(tmp_path: Path) -> None:
+    body = body_checkpoint(tmp_path)
+    with pytest.raises(DataError, match="no classifier"):
+        open_published(
+            photos=photo_folder(tmp_path), checkpoint=body,
+            opened=tmp_path / "o", summary=tmp_path / "s",
+        )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def raced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All four learners on thirty tiles of random blocks under EuroSAT's names."""
+    at = tmp_path_factory.mktemp("raced")
+    tiles = at / "tiles.safetensors"
+    read_tiles(
+        manifest=tile_tables(at),
+        tiles=tiles,
+        summary=at / "tiles.json",
+        settings=TilesStep(test_per_class=1),
+    )
+    small = SmallSettings(
+        side=16, patch=4, width=8, layers=1, heads=2, cnn_width=2, vit_rate=1e-2, cnn_rate=1e-2,
+        length=SHORT,
+    )  # fmt: skip
+    for learner in ("vit", "cnn"):
+        train_small(
+            tiles=tiles,
+            runs=at / f"runs_{learner}.parquet",
+            guesses=at / f"guesses_{learner}.parquet",
+            weights=at / f"weights_{learner}.safetensors",
+            learner=learner,
+            settings=SmallStep(save_every=0, small=small, **RACE),
+            rng=np.random.default_rng(0),
+        )
+    fine_tune(
+        tiles=tiles,
+        checkpoint=body_checkpoint(at),
+        runs=at / "runs_tuned.parquet",
+        guesses=at / "guesses_tuned.parquet",
+        weights=at / "weights_tuned.safetensors",
+        settings=TunedStep(save_every=0, tuned=TunedSettings(rate=1e-3, length=SHORT), **RACE),
+        rng=np.random.default_rng(0),
+    )
+    take_features(
+        tiles=tiles,
+        checkpoint=dinov2_checkpoint(at),
+        features=at / "features.safetensors",
+        settings=FeaturesStep(
+            batch=16, most=3, test_per_class=None, device="cpu", threads=1, side=28
+        ),
+    )
+    train_probe(
+        features=at / "features.safetensors",
+        runs=at / "runs_probe.parquet",
+        guesses=at / "guesses_probe.parquet",
+        settings=ProbeStep(
+            budgets=(1, 3),
+            seeds=2,
+            probe=ProbeSettings(rate=0.01, decay=0.001, steps=30, batch=16),
+        ),
+        rng=np.random.default_rng(0),
+    )
+    return at
+
+
+def test_every_learner_runs_every_budget_and_seed(raced: Path) -> None:
+    for learner in LEARNERS:
+        runs = read_frame(raced / f"runs_{learner}.parquet", RUNS)
+        assert runs.select("budget", "seed").rows() == [(1, 0), (1, 1), (3, 0), (3, 1)]
+        assert runs["tiles"].to_list() == [10, 10, 30, 30]
+        guesses = read_frame(raced / f"guesses_{learner}.parquet", GUESSES)
+        assert guesses.height == 4 * 20
+    features = load_file(raced / "features.safetensors")
+    assert features["train"].shape == (30, 48)
+    # The new head has one row a class and the weights are no longer those it started from.
+    tuned = load_file(raced / "weights_tuned.safetensors")
+    assert tuned["head.weight"].shape == (10, 24)
+
+
+def race(raced: Path, at: Path, learners: tuple[str, ...]) -> list:
+    return measure_race(
+        tiles=raced / "tiles.safetensors",
+        tiles_summary=raced / "tiles.json",
+        runs=[raced / f"runs_{each}.parquet" for each in learners],
+        guesses=[raced / f"guesses_{each}.parquet" for each in learners],
+        accuracy=at / "accuracy.parquet",
+        confusion=at / "confusion.parquet",
+        samples=at / "samples.safetensors",
+        summary=at / "race.json",
+        settings=RaceMeasureStep(generated=False),
+    )
+
+
+def test_the_race_of_four(raced: Path, tmp_path: Path) -> None:
+    measured = race(raced, tmp_path, tuple(LEARNERS))
+    assert len({(m.output_id, m.quantity, m.condition) for m in measured}) == len(measured)
+    table = read_frame(tmp_path / "accuracy.parquet", ACCURACY)
+    assert table["learner"].to_list() == [each for each in LEARNERS for _ in range(2)]
+    told = read_json(tmp_path / "race.json")
+    assert told["learner"] == "ViT-B/16 pretrained"
+    confusion = read_frame(tmp_path / "confusion.parquet", CONFUSION)
+    own = pl.read_parquet(raced / "runs_tuned.parquet").filter(
+        pl.col("budget") == 3, pl.col("seed") == 0
+    )
+    right = confusion.filter(pl.col("truth") == pl.col("guess"))["tiles"].sum()
+    assert right == own["correct"][0] == told["tested"] - told["wrong"]
+    assert answer(measured, "class name", "label 9").value == "SeaLake"
+    assert "sample" in answer(measured, "train tensor dimension 0").coverage
+    assert answer(measured, "training steps", "small nets; nominal n 16200").value == 7593
+    samples = load_file_numpy(tmp_path / "samples.safetensors")
+    assert samples["samples"].shape == (20, 20, 20, 3)
+    assert len(samples["mistakes"]) == min(12, told["wrong"])
+    assert "EuroSAT" in chart_race.race(table, told).alt_text
+
+
+def test_without_pretrained_learners_rows_say_what_they_need(raced: Path, tmp_path: Path) -> None:
+    measured = race(raced, tmp_path, ("vit", "cnn"))
+    row = answer(measured, "test accuracy", "ViT-B/16 pretrained; 10 labels per class")
+    assert row.value is None
+    assert "published weights" in row.note
+    assert "budgets are 1, 3" in row.note
+
+
+def test_a_killed_training_goes_on_and_ends_with_the_same_weights(
+    raced: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from remeasure.studies.vit import training
+
+    small = SmallSettings(
+        side=16, patch=4, width=8, layers=1, heads=2, cnn_width=2, vit_rate=1e-2, cnn_rate=1e-2,
+        length=SHORT,
+    )  # fmt: skip
+    told = SmallStep(save_every=5, small=small, work=str(tmp_path / "work"), **RACE)
+
+    def once() -> None:
+        train_small(
+            tiles=raced / "tiles.safetensors",
+            runs=tmp_path / "r.parquet",
+            guesses=tmp_path / "g.parquet",
+            weights=tmp_path / "w.safetensors",
+            learner="cnn",
+            settings=told,
+            rng=np.random.default_rng(0),
+        )
+
+    whole = training.loss
+    steps = 0
+
+    def dies(model: torch.nn.Module, batch: object) -> torch.Tensor:
+        nonlocal steps
+        steps += 1
+        if steps == 73:  # in the last training, between two checkpoints
+            raise KeyboardInterrupt
+        return whole(model, batch)
+
+    monkeypatch.setattr(training, "loss", dies)
+    with pytest.raises(KeyboardInterrupt):
+        once()
+    assert len(list((tmp_path / "work").glob("*.pt"))) == 1
+    once()
+    assert not list((tmp_path / "work").glob("*.pt"))
+    assert (tmp_path / "r.parquet").read_bytes() == (raced / "runs_cnn.parquet").read_bytes()
+    assert (tmp_path / "w.safetensors").read_bytes() == (
+        raced / "weights_cnn.safetensors"
+    ).read_bytes()

@@ -1,0 +1,1 @@
+"""Vision Transformers, from pixels to fine-tuning."""
