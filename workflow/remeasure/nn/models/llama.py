@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from remeasure.nn.checkpoints.loading import Name, Names
 from remeasure.nn.layers.attention import attend, join_heads, split_heads
+from remeasure.nn.layers.cache import KeyValueCache, places
 from remeasure.nn.layers.mlp import SwiGLU
 from remeasure.nn.layers.norms import RMSNorm
 from remeasure.nn.layers.rotary import angles, frequencies, rotate
@@ -94,27 +94,6 @@ NAMES = Names(
 )
 
 
-class KeyValueCache:
-    """Keys and values of the tokens seen so far, one pair a block, grown by `extend`.
-
-    Room for ``longest`` tokens is taken at once: a step then writes in place instead of
-    copying the whole past.
-    """
-
-    def __init__(self, config: LlamaConfig, batch: int, longest: int, like: Tensor) -> None:
-        shape = (config.layers, batch, config.groups, longest, config.width // config.heads)
-        self._keys = like.new_empty(shape)
-        self._values = like.new_empty(shape)
-        self.length = 0
-
-    def extend(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Append to one block, shape ``(batch, groups, new, width)``, and give all of it."""
-        end = self.length + key.shape[2]
-        self._keys[layer, :, :, self.length : end] = key
-        self._values[layer, :, :, self.length : end] = value
-        return self._keys[layer, :, :, :end], self._values[layer, :, :, :end]
-
-
 class Attention(nn.Module):
     """Rotary grouped-query attention."""
 
@@ -186,32 +165,23 @@ class Llama(nn.Module):
 
     def cache(self, batch: int, longest: int) -> KeyValueCache:
         """An empty cache for ``batch`` texts of at most ``longest`` tokens."""
-        return KeyValueCache(self.config, batch, longest, self.embed.weight)
+        config = self.config
+        head = config.width // config.heads
+        return KeyValueCache(config.layers, batch, config.groups, longest, head, self.embed.weight)
 
     def hidden(
         self, ids: Tensor, real: Tensor | None = None, cache: KeyValueCache | None = None
     ) -> Tensor:
         """States after the last norm, shape ``(batch, length, width)``; see `forward`."""
-        batch, length = ids.shape
         before = cache.length if cache else 0
-        keys = before + length
-        if real is None:
-            positions = torch.arange(before, keys, device=ids.device).unsqueeze(0)
-            mask = None
-        else:
-            # Padding on the left shifts a text: its first real token stands at position 0.
-            positions = (real.long().cumsum(-1) - 1).clamp_min(0)[:, before:keys]
-            mask = real[:, None, None, :keys].expand(batch, 1, length, keys)
-            if before == 0:
-                # A query that stands on padding sees itself, so that no softmax is empty.
-                mask = mask | torch.eye(length, dtype=torch.bool, device=ids.device)
+        positions, mask = places(ids.shape[1], before, real, ids.device)
         turns = frequencies(self.config.width // self.config.heads, self.config.theta)
         cos, sin = (part.unsqueeze(1) for part in angles(positions, turns))
         x = self.embed(ids)
         for number, block in enumerate(self.blocks):
             x = block(x, (cos, sin), mask, (cache, number) if cache else None)
         if cache:
-            cache.length = keys
+            cache.length = before + ids.shape[1]
         out: Tensor = self.norm(x)
         return out
 
