@@ -29,7 +29,7 @@ from remeasure.studies.gpt.chess_model import ChessPlayer, fresh, save
 from remeasure.studies.gpt.chess_text import encode_stream
 from remeasure.studies.gpt.games import GAMES
 from remeasure.studies.gpt.positions import POSITIONS
-from remeasure.studies.gpt.published import NEEDS_GPT2, answer, keys, measurement
+from remeasure.studies.gpt.published import answer, keys, measurement
 from remeasure.studies.gpt.says import judged
 from remeasure.studies.gpt.settings import Device, ModelSettings, TrainingSettings
 from remeasure.studies.gpt.windows import drawn, starts, window
@@ -55,7 +55,7 @@ ASKED = tuple(
         *keys("tab_training_log", "loss"),
         *keys("tab_training_log", "legal moves"),
         *keys("tab_training_log", "minutes"),
-        *keys("fig_training"),
+        *(key for key in keys("fig_training") if "dashed" not in key[1]),
     )
 )
 
@@ -257,6 +257,3 @@ def _answers(
                 coverage=covered,
                 note=note,
             )
-    minutes = keys("tab_training_log", "minutes")
-    yield from answer([], minutes, _MINUTES)
-    yield from answer([], keys("fig_training", "dashed line: GPT-2"), NEEDS_GPT2)
