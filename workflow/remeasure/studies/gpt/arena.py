@@ -24,9 +24,7 @@ from remeasure.studies.gpt import article
 from remeasure.studies.gpt.chess_model import ChessPlayer, Player, read
 from remeasure.studies.gpt.chess_text import prompt
 from remeasure.studies.gpt.judging import parsed
-from remeasure.studies.gpt.karvonen import ASKED as LOADED
-from remeasure.studies.gpt.karvonen import Checkpoint, karvonen_model, read_checkpoint
-from remeasure.studies.gpt.karvonen import answers as loaded_answers
+from remeasure.studies.gpt.karvonen import karvonen_model, read_checkpoint
 from remeasure.studies.gpt.published import (
     KARVONEN,
     NEEDS_KARVONEN,
@@ -36,6 +34,7 @@ from remeasure.studies.gpt.published import (
     measurement,
 )
 from remeasure.studies.gpt.settings import ArenaSettings, Device
+from remeasure.studies.gpt.typed import frame_of
 
 #: How a game can end: by the rules, without a legal try, or out of room.
 RESULTS: Final = ("1-0", "1/2-1/2", "forfeit", "unfinished", "0-1")
@@ -56,7 +55,6 @@ SHORTEST = tuple(key for key in keys("stat_shortest_win") if "computed" not in k
 ASKED: tuple[Key, ...] = (
     *(key for key in keys("tab_games_vs_random") if key[2] != "setting"),
     *SHORTEST,
-    *LOADED,
 )
 
 
@@ -109,7 +107,6 @@ def measure_games(
     *,
     weights: Path,
     training_facts: Path,
-    summary: Path,
     karvonen: list[Path],
     played: Path,
     settings: ArenaStep,
@@ -119,7 +116,7 @@ def measure_games(
 
     Parameters
     ----------
-    weights, training_facts, summary
+    weights, training_facts
         Inputs, as the steps before write them.
     karvonen
         Input, JSON: the manifest of Karvonen's checkpoint, or nothing.
@@ -129,9 +126,8 @@ def measure_games(
     torch.set_num_threads(settings.threads)
     device = device_of(settings.device)
     players = {"ours": ChessPlayer(read(weights).to(device), device, article.ROOM)}
-    checkpoint = read_checkpoint(karvonen[0]) if karvonen else None
-    if checkpoint is not None:
-        his = karvonen_model(checkpoint).to(device)
+    if karvonen:
+        his = karvonen_model(read_checkpoint(karvonen[0])).to(device)
         players[KARVONEN] = ChessPlayer(his, device, article.ROOM)
     lines = []
     for name, player in players.items():
@@ -139,11 +135,10 @@ def measure_games(
             result, moves, illegal = play(player, seed, settings.arena)
             text = prompt(moves, "spaced") if moves else ""
             lines.append((name, seed, result, len(moves), illegal, text))
-    schema = {name: each.dtype.type for name, each in PLAYED.columns.items()}
-    table = pl.DataFrame(lines, schema=schema, orient="row")
+    table = frame_of(lines, PLAYED)
     write_frame(table, played, PLAYED)
     own = read_json(training_facts)["coverage"]
-    measured = list(_answers(table, checkpoint, _covered(own, settings.arena), settings, rng))
+    measured = list(_answers(table, _covered(own, settings.arena), settings, rng))
     return answer(measured, ASKED, NEEDS_KARVONEN)
 
 
@@ -161,7 +156,6 @@ def _covered(own: str, arena: ArenaSettings) -> Mapping[str, str]:
 
 def _answers(
     table: pl.DataFrame,
-    checkpoint: Checkpoint | None,
     covered: Mapping[str, str],
     settings: ArenaStep,
     rng: np.random.Generator,
@@ -193,9 +187,8 @@ def _answers(
             n=count,
             coverage=covered[str(name)],
         )
-    if checkpoint is None:
+    if table["model"].n_unique() < 2:
         return
-    yield from loaded_answers(checkpoint)
     won = table.filter(pl.col("result") == "1-0").sort("half_moves", "seed")
     if won.height:
         best = won.row(0, named=True)
@@ -203,5 +196,3 @@ def _answers(
         values = (name, best["moves"], best["half_moves"])
         for key, value in zip(SHORTEST, values, strict=True):
             yield measurement(key, value, coverage=covered[KARVONEN])
-
-

@@ -102,10 +102,11 @@ TIMED_STEPS: Final = 900
 TOLERANCE: Final = 1e-2
 
 #: Moves of the shortest win over the random mover, and the half-moves of the example position.
-SHORTEST_WIN: Final = "e4 f5 exf5 a6 Qh5+ g6 fxg6 Nc6 g7#".split()
+SHORTEST_WIN: Final = ("e4", "f5", "exf5", "a6", "Qh5+", "g6", "fxg6", "Nc6", "g7#")
 EXAMPLE: Final = (
-    "d4 Nf6 c4 e6 Nf3 d5 Bg5 Bb4+ Nbd2 dxc4 Qa4+ Nc6 a3 Bxd2+ Nxd2 Qxd4 Nxc4 O-O Rd1 Qc5 Bxf6"
-).split()
+    *("d4", "Nf6", "c4", "e6", "Nf3", "d5", "Bg5", "Bb4+", "Nbd2", "dxc4", "Qa4+", "Nc6"),
+    *("a3", "Bxd2+", "Nxd2", "Qxd4", "Nxc4", "O-O", "Rd1", "Qc5", "Bxf6"),
+)
 #: Movetext of nine half-moves of the first game, with its clocks.
 FIRST_MOVES: Final = (
     "1. Nc3 { [%clk 0:03:00] } 1... e5 { [%clk 0:03:00] } 2. e4 { [%clk 0:02:59] } "

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import torch
 from torch import Tensor
 
 from remeasure.errors import DataError
 from remeasure.nn.models.gpt2 import GPT2, GPT2Config, initialise
-from remeasure.studies.gpt.chess_text import ALPHABET, encode
+from remeasure.studies.gpt.chess_text import ALPHABET, Format, encode
 from remeasure.studies.gpt.settings import ModelSettings
 
 #: Longest answer in characters; ``Qa1xb2+`` has seven.
@@ -22,13 +22,15 @@ _SPACE: Final = ALPHABET.index(" ")
 
 
 class Player(Protocol):
-    """What answers a prompt with a move.
+    """What answers a prompt with a move."""
 
-    ``form`` of the prompts it reads, and ``longest`` prompt it has room for.
-    """
+    @property
+    def form(self) -> Format:
+        """The form of the prompts that it reads."""
 
-    form: Any
-    longest: int
+    @property
+    def longest(self) -> int:
+        """Characters of the longest prompt that it has room for."""
 
     def word(self, text: str, generator: torch.Generator | None = None) -> str:
         """The move: the likeliest one, or one drawn with a generator."""
@@ -96,7 +98,7 @@ class ChessPlayer:
         Characters that a prompt leaves free.
     """
 
-    form: Final = "characters"
+    form: Final[Format] = "characters"
 
     def __init__(self, model: GPT2, device: str | torch.device = "cpu", room: int = 10) -> None:
         self._model, self._device = model, device

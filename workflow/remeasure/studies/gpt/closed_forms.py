@@ -6,7 +6,6 @@ import importlib.metadata
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +28,7 @@ from remeasure.studies.gpt.published import (
     printed,
     rows,
 )
+from remeasure.studies.gpt.typed import frame_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -128,8 +128,7 @@ def family(stored: dict[str, int]) -> pl.DataFrame:
                 "stored": stored.get(name),
             }
         )
-    schema: dict[str, Any] = {name: each.dtype.type for name, each in FAMILY.columns.items()}
-    return pl.DataFrame(lines, schema=schema)
+    return frame_of([tuple(line.values()) for line in lines], FAMILY)
 
 
 def measure_closed_forms(
@@ -195,8 +194,14 @@ def read_family(manifest: Manifest) -> dict[str, dict[str, int]]:
     """
     found: dict[str, dict[str, int]] = {}
     for entry in manifest.files:
-        name = next((each for each in sorted(article.FAMILY, key=len) if f"/{each}/" in
-                     f"/{entry.path.partition('%Q')[0].partition('%H')[0]}/"), "")
+        name = next(
+            (
+                each
+                for each in sorted(article.FAMILY, key=len)
+                if f"/{each}/" in f"/{entry.path.partition('%Q')[0].partition('%H')[0]}/"
+            ),
+            "",
+        )
         try:
             body = json.loads(manifest.read_verified(entry))
             sizes = found.setdefault(name, {})

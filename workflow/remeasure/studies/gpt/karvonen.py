@@ -6,7 +6,7 @@ only (``weights_only=True``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,18 +17,13 @@ from torch import Tensor
 from remeasure.errors import DataError
 from remeasure.fetch.manifest import Manifest
 from remeasure.ledger.measurement import Measurement
+from remeasure.ledger.reference import Key
 from remeasure.nn.checkpoints.loading import load
 from remeasure.nn.models.gpt2 import GPT2, NANOGPT_NAMES, GPT2Config
 from remeasure.studies.gpt import article
 from remeasure.studies.gpt.chess_text import ALPHABET
-from remeasure.studies.gpt.published import keys, measurement
+from remeasure.studies.gpt.published import measurement
 
-#: Rows of the checkpoint that its file alone answers.
-ASKED = tuple(
-    key
-    for key in keys("stat_karvonen_load")
-    if "computed" not in key[1] and key[1] not in ("ours", "biases of ours set to zero")
-)
 _EMBEDDING, _HEAD = "_orig_mod.transformer.wte.weight", "_orig_mod.lm_head.weight"
 
 
@@ -67,9 +62,7 @@ def read_checkpoint(manifest: Path) -> Checkpoint:
     known = Manifest.read(manifest)
     entry = next((each for each in known.files if each.path.endswith(".pt")), None)
     if entry is None:
-        raise DataError(
-            "the manifest names no checkpoint", where=manifest, remedy="fetch it again"
-        )
+        raise DataError("the manifest names no checkpoint", where=manifest, remedy="fetch it again")
     known.read_verified(entry)
     path = known.file(entry)
     try:
@@ -108,8 +101,8 @@ def karvonen_model(found: Checkpoint) -> GPT2:
     return model.eval()
 
 
-def answers(found: Checkpoint) -> Iterator[Measurement]:
-    """The rows of `ASKED`."""
+def answers(found: Checkpoint, asked: Iterable[Key]) -> Iterator[Measurement]:
+    """Rows that the file alone answers."""
     ours = article.STEPS * article.BATCH * article.CHESS.context
     values: dict[str, float | int | str] = {
         "characters seen in training": found.characters / 1e9,
@@ -117,7 +110,7 @@ def answers(found: Checkpoint) -> Iterator[Measurement]:
         "tensors in the file": len(found.tensors),
         "output layer tied to the embeddings": str(found.tied),
     }
-    for key in ASKED:
+    for key in asked:
         value = values.get(key[1])
         if value is None:
             value = found.arguments[key[1]]

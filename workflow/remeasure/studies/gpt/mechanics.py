@@ -80,8 +80,7 @@ def spreads() -> tuple[float, float]:
     outputs = [each for name, each in named.items() if _writes(name)]
     others = [each for name, each in named.items() if each.ndim == 2 and not _writes(name)]
     most, output = (
-        torch.cat([each.detach().flatten() for each in group]).std()
-        for group in (others, outputs)
+        torch.cat([each.detach().flatten() for each in group]).std() for group in (others, outputs)
     )
     return float(most), float(output)
 
@@ -106,9 +105,7 @@ def measure_mechanics(*, summary: Path) -> list[Measurement]:
         DEEP.vocabulary, (19,), generator=torch.Generator().manual_seed(article.SEED)
     ).tolist()
     most, output = spreads()
-    rate = warmup_cosine(
-        article.RATE, article.STEPS, warm=article.WARM_UP, floor=article.FLOOR
-    )
+    rate = warmup_cosine(article.RATE, article.STEPS, warm=article.WARM_UP, floor=article.FLOOR)
     with torch.inference_mode():
         states = len(model.states(torch.tensor([ids])))
     gaps = attention_gaps()

@@ -39,6 +39,7 @@ from remeasure.studies.gpt.published import (
 )
 from remeasure.studies.gpt.says import SAID, judged
 from remeasure.studies.gpt.settings import BaselineSettings, Device, ModelSettings
+from remeasure.studies.gpt.typed import frame_of
 
 #: Names in tables of models that the article does not have.
 UNTRAINED: Final = "untrained"
@@ -182,12 +183,7 @@ def measure_moves(
     }
     return [
         *answer(measured.values(), [key for key in ASKED if key in measured], ""),
-        *(
-            each
-            for key in ASKED
-            if key not in measured
-            for each in answer([], [key], reason[key])
-        ),
+        *(each for key in ASKED if key not in measured for each in answer([], [key], reason[key])),
     ]
 
 
@@ -201,7 +197,7 @@ def shares_of(said: pl.DataFrame) -> pl.DataFrame:
         for what, count in counts.items():
             low, high = wilson(count, own.height)
             lines.append((name, what, count, own.height, count / own.height, low, high))
-    return pl.DataFrame(lines, schema=_types(SHARES), orient="row")
+    return frame_of(lines, SHARES)
 
 
 def gaps_of(said: pl.DataFrame, resamples: int, rng: np.random.Generator) -> pl.DataFrame:
@@ -221,11 +217,7 @@ def gaps_of(said: pl.DataFrame, resamples: int, rng: np.random.Generator) -> pl.
         gap = legal[TRAINED] - other
         low, high = mean_interval(gap, 1, resamples, rng)
         lines.append((TRAINED, str(name), float(gap.mean()), float(low), float(high)))
-    return pl.DataFrame(lines, schema=_types(GAPS), orient="row")
-
-
-def _types(schema: pa.DataFrameSchema) -> dict[str, type[pl.DataType]]:
-    return {name: each.dtype.type for name, each in schema.columns.items()}
+    return frame_of(lines, GAPS)
 
 
 def _answers(table: pl.DataFrame, covered: Mapping[str, str]) -> Iterator[Measurement]:
@@ -259,5 +251,3 @@ def _rows_of(name: str, what: str) -> Iterator[tuple[Key, float]]:
         yield (short[name][0], "legal moves", f"1,000 positions, {short[name][1]}"), 100.0
     if what == LEGAL and name == GPT2:
         yield ("fig_training", "dashed line: GPT-2", "200-position panel"), 1.0
-
-

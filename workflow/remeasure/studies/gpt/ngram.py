@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from remeasure.studies.gpt.chess_text import ALPHABET, Ids, encode
+from remeasure.studies.gpt.chess_text import ALPHABET, Format, Ids, encode
 
 Codes = npt.NDArray[np.uint64]
 
@@ -74,7 +74,7 @@ class Counted:
 class CountingPlayer:
     """The baseline as a player; always says its likeliest move."""
 
-    form: Final = "characters"
+    form: Final[Format] = "characters"
 
     def __init__(self, counted: Counted, longest: int) -> None:
         self._counted, self.longest = counted, longest

@@ -82,7 +82,9 @@ def drawn(texts: Sequence[str], settings: PositionSettings, longest: int) -> pl.
             )
         )
     return pl.DataFrame(
-        found, schema={name: each.dtype.type for name, each in POSITIONS.columns.items()}, orient="row"
+        found,
+        schema={name: each.dtype.type for name, each in POSITIONS.columns.items()},
+        orient="row",
     )
 
 

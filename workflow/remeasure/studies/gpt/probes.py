@@ -45,6 +45,7 @@ from remeasure.studies.gpt.published import (
     measurement,
 )
 from remeasure.studies.gpt.settings import Device, ModelSettings, ProbeSettings
+from remeasure.studies.gpt.typed import frame_of
 
 Boards = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float64]
@@ -210,7 +211,7 @@ def fitted(
         probe.parameters(), lr=settings.rate, weight_decay=settings.decay, fused=True
     )
     for _ in range(settings.epochs):
-        for rows in torch.randperm(x.shape[0]).split(settings.batch):
+        for rows in torch.split(torch.randperm(x.shape[0]), settings.batch):
             scores = probe(x[rows]).view(-1, _CLASSES)
             loss = F.cross_entropy(scores, boards[rows].flatten())
             optimizer.zero_grad(set_to_none=True)
@@ -292,7 +293,9 @@ def measure_probes(
         name: _probed(model.to(device), known, fresh_games, options, device)
         for name, model in models.items()
     }
-    right = {name: [counted(each, fresh_games.boards) for each in own] for name, own in seen.items()}
+    right = {
+        name: [counted(each, fresh_games.boards) for each in own] for name, own in seen.items()
+    }
     table, gap = scored(right, fresh_games.game, settings.resamples, rng)
     write_frame(table, accuracy, ACCURACY)
     best = {
@@ -371,7 +374,6 @@ def scored(
         for place, (name, layer) in enumerate(labels)
         for number, measure in enumerate(MEASURES)
     ]
-    schema = {name: each.dtype.type for name, each in ACCURACY.columns.items()}
     ours, control = best["ours"], best[UNTRAINED]
     ends = percentile_interval(shares[:, ours, 1] - shares[:, control, 1])
     gap = {
@@ -379,7 +381,7 @@ def scored(
         "low": float(ends[0]),
         "high": float(ends[1]),
     }
-    return pl.DataFrame(lines, schema=schema, orient="row"), gap
+    return frame_of(lines, ACCURACY), gap
 
 
 # --- answers --------------------------------------------------------------------------------
@@ -432,9 +434,7 @@ def _sizes(facts: dict[str, Any], games: str) -> Iterator[Measurement]:
         yield measurement(key, facts[name], coverage=games)
 
 
-def _of_model(
-    table: pl.DataFrame, model: str, name: str, covered: str
-) -> Iterator[Measurement]:
+def _of_model(table: pl.DataFrame, model: str, name: str, covered: str) -> Iterator[Measurement]:
     own = table.filter(pl.col("model") == model)
     best = own.filter("best")
     layer = int(best["layer"][0])

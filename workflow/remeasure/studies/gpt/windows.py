@@ -46,4 +46,5 @@ def drawn(count: int, steps: int, batch: int, seed: int) -> Places:
 
 def window(stream: Ids, places: Places, context: int) -> npt.NDArray[np.int64]:
     """Windows at some places, shape ``(places, context + 1)``."""
-    return stream[places[:, None] + np.arange(context + 1)].astype(np.int64)
+    taken: Places = stream[places[:, None] + np.arange(context + 1)].astype(np.int64)
+    return taken
