@@ -60,9 +60,7 @@ MODULES = {
         ("fig_param_share", "fig_alphago_probs", "fig_kv_timing", "fig_logit_lens"), "chart_gpt2"
     ),
     **dict.fromkeys(("fig_training", "fig_probe_accuracy"), "chart_learning"),
-    **dict.fromkeys(
-        ("fig_chess_tokens", "fig_shortest_win", "fig_probe_boards"), "chart_boards"
-    ),
+    **dict.fromkeys(("fig_chess_tokens", "fig_shortest_win", "fig_probe_boards"), "chart_boards"),
 }
 
 

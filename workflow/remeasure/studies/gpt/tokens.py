@@ -55,13 +55,12 @@ def measure_tokens(*, vocabulary: list[Path], chips: Path) -> list[Measurement]:
 
 def line_chips(tokenizer: Tokenizer | None) -> pl.DataFrame:
     """`CHIPS`: the line of ten half-moves as our model reads it, and GPT-2 where it can."""
-    ours = article.TEN_HALF_MOVES.replace(". ", ".")
-    lines: list[tuple[str, int, str]] = [(CHARACTERS, place, each) for place, each in enumerate(ours)]
+    ours = article.TEN_HALF_MOVES.replace(". ", ".").replace(" ", SHOWN_SPACE)
+    lines = [(CHARACTERS, place, each) for place, each in enumerate(ours)]
     if tokenizer is not None:
-        shown = labels(tokenizer, article.TEN_HALF_MOVES)
-        lines = [(PAIRS, place, each) for place, each in enumerate(shown)] + lines
-    shown = [(reader, place, each.replace(" ", SHOWN_SPACE)) for reader, place, each in lines]
-    return frame_of(shown, CHIPS)
+        pairs = labels(tokenizer, article.TEN_HALF_MOVES)
+        lines = [(PAIRS, place, each) for place, each in enumerate(pairs)] + lines
+    return frame_of(lines, CHIPS)
 
 
 def _answers(tokenizer: Tokenizer) -> Iterator[Measurement]:
