@@ -269,7 +269,7 @@ def _draw_tokens(figure: Figure, theme: Theme, *, own: pl.DataFrame) -> None:
         ax.set_ylim(0, 1.3)
         ax.set_yticks([0, 0.5, 1])
         ax.grid(visible=False, axis="x")
-        label_axes(ax, x="", y="probability")
+        label_axes(ax, x="token", y="probability")
     reader = own["model"][0]
     axes[-1].set_xlabel(f"token, read by {reader}" + ("" if reader != CHESS else ", not GPT-2"))
 

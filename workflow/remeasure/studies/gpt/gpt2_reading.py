@@ -170,7 +170,7 @@ def _seen(quantity: str, tokens: Sequence[str], chance: float) -> int | str:
     if quantity == "top token after layers 0 to 7":
         return " / ".join(dict.fromkeys(tokens[:8]))
     if quantity == "top token in the middle layers":
-        middle = tokens[4:9]
+        middle = tokens[len(tokens) // 3 : 2 * len(tokens) // 3 + 1]
         return max(middle, key=middle.count)
     if quantity == "final top token":
         return tokens[-1]
