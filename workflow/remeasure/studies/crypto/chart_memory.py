@@ -171,11 +171,16 @@ def answers_chart(prices: pl.DataFrame, years: pl.DataFrame, origin: str) -> Cha
     own = prices.filter("published", pl.col("model").is_in(list(ANSWERING)))
     errors = {name: found(years.filter(pl.col("year").is_null()), model=name) for name in ANSWERING}
     return Chart(
-        draw=partial(_draw_answers, prices=own, errors=errors, origin=origin),
+        draw=partial(_draw_answers, prices=own, known=_known(prices), errors=errors, origin=origin),
         data=own.drop("published"),
         alt_text=_answers_text(own, errors, origin),
         size=TALL,
     )
+
+
+def _known(prices: pl.DataFrame) -> pl.DataFrame:
+    """True prices by day, whichever model was asked for them."""
+    return prices.drop_nulls("price").unique("day", maintain_order=True).sort("day")
 
 
 def _printed_error(name: str) -> str:
@@ -188,12 +193,14 @@ def _draw_answers(
     theme: Theme,
     *,
     prices: pl.DataFrame,
+    known: pl.DataFrame,
     errors: dict[str, Row | None],
     origin: str,
 ) -> None:
     panels = figure.subplots(2, 2, sharex=True, sharey=True)
-    known = prices.drop_nulls("price").unique("day", maintain_order=True).sort("day")
-    low, high = span(numbers(known, "price"), numbers(prices, "value"), default=(90, 110))
+    low, high = span(
+        numbers(known, "price"), numbers(prices, "value"), default=(10_000.0, 10_000.0)
+    )
     floor = low / 2.2
     for ax, (name, release) in zip(panels.flat, ANSWERING.items(), strict=True):
         _panel(ax, theme, prices.filter(pl.col("model") == name), known, floor)
@@ -209,11 +216,16 @@ def _draw_answers(
             transform=ax.transAxes,
             va="top",
             fontsize=SMALL,
+            zorder=5,
+            bbox={"facecolor": theme.background, "edgecolor": "none", "pad": 1.5},
         )
     first = panels[0, 0]
     first.plot([], [], color=theme.muted, linewidth=1.0, linestyle=(0, (4, 2)), label="release")
-    first.set_ylim(floor / 1.5, high * 3)
+    first.set_ylim(floor / 1.5, high * (high / floor) ** 0.4)  # the label stands above
     log_axis(first, "y")
+    if known.is_empty():
+        first.set_yticks([], minor=False)
+        first.set_yticks([], minor=True)
     first.set_xlim(day_number(BEGIN) - 150, day_number(END) + 150)
     date_axis(first, BEGIN, END)
     for ax in panels[1]:
