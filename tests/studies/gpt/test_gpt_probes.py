@@ -17,6 +17,7 @@ from remeasure.studies.gpt.probes import (
     UNTRAINED,
     asked,
     counted,
+    drawn_position,
     fitted,
     guesses,
     scored,
@@ -140,3 +141,11 @@ def test_words_for_curves() -> None:
     assert shape([0.52, 0.5, 0.51]) == "about half at every layer"
     assert shape([0.5, 0.6, 0.69]) == "still rising at the last layer"
     assert shape([0.5, 0.7, 0.6, 0.5, 0.4]) == "peak at layer 1 of 4"
+
+
+def test_the_middle_position_is_drawn_unless_it_is_an_initial_one() -> None:
+    boards = np.zeros((21, 64), dtype=np.uint8)
+    boards[np.arange(21), np.arange(21)] = 1
+    assert drawn_position(boards) == 10
+    boards[10] = boards[0]
+    assert drawn_position(boards) == 16

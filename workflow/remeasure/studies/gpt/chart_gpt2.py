@@ -285,7 +285,7 @@ def _draw_timing(figure: Figure, theme: Theme, *, shown: pl.DataFrame, unit: str
         labels.append(LineLabel(name, float(x[-1]), float(y[-1]), series))
     ax.set_xlim(0, float(shown["length"].max()))  # type: ignore[arg-type]
     log_axis(ax, "y")
-    label_axes(ax, x="tokens in the text", y="cost of the next token", y_unit=unit)
+    label_axes(ax, x="tokens in the text", y="next token", y_unit=unit)
     direct_labels(ax, labels, theme)
 
 

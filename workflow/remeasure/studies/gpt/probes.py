@@ -55,6 +55,8 @@ _DOT: Final = ALPHABET.index(".")
 _CLASSES: Final = article.CLASSES_A_SQUARE
 #: Games whose states are computed at once.
 _TOGETHER: Final = 16
+#: Moves by which an initial position is put off in the drawing.
+_LATER: Final = 6
 #: Added to standard deviations.
 _EPS: Final = 1e-5
 #: Rise or fall of accuracy over the last layers that counts as one.
@@ -302,7 +304,7 @@ def measure_probes(
         name: int(table.filter(pl.col("best"), pl.col("model") == name)["layer"][0])
         for name in models
     }
-    place = len(fresh_games.boards) // 2
+    place = drawn_position(fresh_games.boards)
     drawn_layer = {name: best.get(KARVONEN, best[name]) for name in models}
     facts = {
         "training": len(known.boards),
@@ -318,6 +320,17 @@ def measure_probes(
     write_json(facts, shown)
     of_games = read_json(summary)["coverage"]
     return _all_answers(table, facts, of_games)
+
+
+def drawn_position(boards: Boards) -> int:
+    """The position that is drawn: the middle one, as published.
+
+    Where that is a game's initial position, which every probe knows, the one some moves later.
+    """
+    middle = len(boards) // 2
+    if np.array_equal(boards[middle], boards[0]):
+        middle = min(middle + _LATER, len(boards) - 1)
+    return middle
 
 
 def _probed(
