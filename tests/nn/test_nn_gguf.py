@@ -15,6 +15,7 @@ from remeasure.nn.checkpoints.gguf_file import GgufFile, halves, read_gguf
 from remeasure.nn.checkpoints.loading import load
 from remeasure.nn.generate.greedy import greedy, last_logits
 from remeasure.nn.layers.rotary import angles, frequencies, rotate
+from remeasure.nn.layers.stretch import Rope
 from remeasure.nn.models.llama import NAMES, SMOLLM2_135M, Llama, LlamaConfig
 
 gguf = pytest.importorskip("gguf", reason="the gguf package reads these files")
@@ -62,7 +63,7 @@ def write(path: Path, *, family: str = "llama", extra: str = "", quantised: bool
 def test_sizes_weights_and_tokens(tmp_path: Path) -> None:
     found = read_gguf(write(tmp_path / "m.gguf"))
     config = LlamaConfig.from_json(found.config)
-    assert config == LlamaConfig(**SIZES, theta=500.0, eps=pytest.approx(1e-5))
+    assert config == LlamaConfig(**SIZES, rope=Rope(theta=500.0), eps=pytest.approx(1e-5))
     load(Llama(config), found.tensors, NAMES, where="m.gguf")
     tokenizer = found.tokenizer()
     assert tokenizer.encode("ab 12<|end|>c").ids == [3, 4, 5, 6, 0, 7]

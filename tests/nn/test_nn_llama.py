@@ -9,13 +9,22 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from remeasure.nn.checkpoints.loading import load, published_names
-from remeasure.nn.generate.greedy import greedy, last_logits, pad_left
+from remeasure.nn.generate.decoding import pad_left
+from remeasure.nn.generate.greedy import greedy, last_logits
+from remeasure.nn.layers.stretch import Rope
 from remeasure.nn.models.llama import NAMES, SMOLLM2_135M, Llama, LlamaConfig
 
 transformers = pytest.importorskip("transformers", reason="transformers is the referee here")
 
 SMALL = LlamaConfig(
-    vocabulary=61, width=24, layers=3, heads=6, groups=2, hidden=40, theta=500.0, tied=True
+    vocabulary=61,
+    width=24,
+    layers=3,
+    heads=6,
+    groups=2,
+    hidden=40,
+    rope=Rope(theta=500.0),
+    tied=True,
 )
 UNTIED = LlamaConfig(
     vocabulary=50, width=16, layers=2, heads=4, groups=4, hidden=20, tied=False, eps=1e-6
@@ -32,7 +41,7 @@ def referee(config: LlamaConfig, seed: int = 0) -> torch.nn.Module:
             num_attention_heads=config.heads,
             num_key_value_heads=config.groups,
             intermediate_size=config.hidden,
-            rope_parameters={"rope_type": "default", "rope_theta": config.theta},
+            rope_parameters={"rope_type": "default", "rope_theta": config.rope.theta},
             rms_norm_eps=config.eps,
             tie_word_embeddings=config.tied,
             max_position_embeddings=64,

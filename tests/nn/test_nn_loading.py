@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from torch import Tensor, nn
 
 from remeasure.errors import DataError
 from remeasure.nn.checkpoints.loading import Name, Names, load, published_names, read_safetensors
+from remeasure.nn.checkpoints.torch_file import read_torch
 
 
 class Small(nn.Module):
@@ -89,3 +92,50 @@ def test_files(tmp_path: Path) -> None:
     paths[0].write_bytes(paths[0].read_bytes()[:-7])
     with pytest.raises(DataError, match="no whole safetensors file"):
         read_safetensors(paths)
+
+
+class Code:
+    """A pickle of it touches a file when it is opened."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.system, (f"touch {self.path}",)
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_files_of_torch(tmp_path: Path, zipped: bool) -> None:
+    path, tensors = tmp_path / "weights.bin", _published()
+    torch.save(tensors, path, _use_new_zipfile_serialization=zipped)
+    found = read_torch(path)
+    assert all(torch.equal(found[name], tensors[name]) for name in tensors)
+    load(Small(), found, NAMES, where=str(path))
+    whole = path.read_bytes()
+    for length in (0, 3, 20, len(whole) // 2, len(whole) - 5):
+        path.write_bytes(whole[:length])
+        with pytest.raises(DataError, match="no whole file") as caught:
+            read_torch(path)
+        assert str(path) in str(caught.value)
+    with pytest.raises(DataError, match="does not exist"):
+        read_torch(tmp_path / "none.bin")
+
+
+def test_a_pickle_with_code_is_refused_and_does_not_run(tmp_path: Path) -> None:
+    path, ran = tmp_path / "weights.bin", tmp_path / "ran"
+    tensors: dict[str, object] = {**_published(), "extra": Code(ran)}
+    torch.save(tensors, path)
+    with pytest.raises(DataError, match=r"GLOBAL posix\.system") as caught:
+        read_torch(path)
+    assert str(path) in str(caught.value)
+    path.write_bytes(pickle.dumps(tensors, protocol=2))
+    with pytest.raises(DataError, match="holds more than tensors"):
+        read_torch(path)
+    assert not ran.exists()
+
+
+@pytest.mark.parametrize("content", [[torch.ones(2)], {"step": 3}, {"model": {"w": torch.ones(2)}}])
+def test_what_is_no_table_of_tensors_is_refused(tmp_path: Path, content: object) -> None:
+    torch.save(content, tmp_path / "training.bin")
+    with pytest.raises(DataError, match="something else than tensors by name"):
+        read_torch(tmp_path / "training.bin")

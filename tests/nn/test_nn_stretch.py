@@ -122,6 +122,20 @@ def test_the_older_layout_of_a_configuration_means_the_same() -> None:
         Rope.from_json({"rope_parameters": {"rope_type": "proportional"}})
 
 
+def test_both_layouts_of_pairs_equal_the_library() -> None:
+    from transformers.models.gptj import modeling_gptj
+    from transformers.models.llama import modeling_llama
+
+    x = torch.randn(2, 9, 3, 16, generator=torch.Generator().manual_seed(1))  # by place, by head
+    cos, sin = angles(torch.arange(9), frequencies(16))
+    expected = modeling_gptj.apply_rotary_pos_emb(x, sin[None], cos[None])
+    ours = rotate(x.transpose(1, 2), cos, sin, interleaved=True).transpose(1, 2)
+    torch.testing.assert_close(ours, expected)
+    both = [torch.cat((part, part), dim=-1)[None] for part in (cos, sin)]
+    expected, _ = modeling_llama.apply_rotary_pos_emb(x.transpose(1, 2), x.transpose(1, 2), *both)
+    torch.testing.assert_close(rotate(x.transpose(1, 2), cos, sin), expected)
+
+
 def test_published_numbers_of_the_rules() -> None:
     tiny = turns_made(frequencies(64), 2048)
     assert int((tiny < 1).sum()) == 11

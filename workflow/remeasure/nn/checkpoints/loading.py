@@ -94,8 +94,16 @@ class Report:
     parameters: int
 
 
+def _own(model: nn.Module, names: Names) -> dict[str, Tensor]:
+    """What a checkpoint may fill: every parameter, and the buffers that have a published name."""
+    buffers = {name: each for name, each in model.named_buffers() if names.theirs(name)}
+    return {**dict(model.named_parameters()), **buffers}
+
+
 def load(model: nn.Module, tensors: Mapping[str, Tensor], names: Names, *, where: str) -> Report:
     """Fill a model from the tensors of a checkpoint; nothing is written unless all fits.
+
+    Buffers that have a published name are filled too, where the checkpoint has them.
 
     Parameters
     ----------
@@ -111,7 +119,8 @@ def load(model: nn.Module, tensors: Mapping[str, Tensor], names: Names, *, where
     DataError
         Naming every tensor that is unknown, missing, of another shape or not finite.
     """
-    own = dict(model.named_parameters())
+    own = _own(model, names)
+    learned = dict(model.named_parameters())
     problems: list[str] = []
     placed: dict[str, Tensor] = {}
     source: dict[str, str] = {}
@@ -135,7 +144,7 @@ def load(model: nn.Module, tensors: Mapping[str, Tensor], names: Names, *, where
         if place in placed:
             problems.append(f"{name}: {source[place]} fills the same parameter")
         placed[place], source[place] = tensor, name
-    for place in sorted(own.keys() - placed.keys()):
+    for place in sorted(learned.keys() - placed.keys()):
         wanted = names.theirs(place)
         problems.append(f"{wanted[0] if wanted else place}: missing")
     if problems:
@@ -151,12 +160,12 @@ def load(model: nn.Module, tensors: Mapping[str, Tensor], names: Names, *, where
     return Report(
         loaded=tuple(sorted(source.values())),
         ignored=tuple(ignored),
-        parameters=sum(parameter.numel() for parameter in own.values()),
+        parameters=sum(parameter.numel() for parameter in learned.values()),
     )
 
 
 def published_names(model: nn.Module, names: Names) -> dict[str, Tensor]:
-    """The model's parameters under their published names: the way back.
+    """The model's parameters, and the buffers that have one, by published name: the way back.
 
     Raises
     ------
@@ -164,7 +173,7 @@ def published_names(model: nn.Module, names: Names) -> dict[str, Tensor]:
         When a parameter has no published name.
     """
     out: dict[str, Tensor] = {}
-    for place, parameter in model.named_parameters():
+    for place, parameter in _own(model, names).items():
         hit = names.theirs(place)
         if hit is None:
             raise KeyError(f"{place} has no published name")

@@ -42,6 +42,7 @@ def attend(
     causal: bool = False,
     scale: float | None = None,
     explicit: bool = False,
+    dropout: float = 0.0,
 ) -> Tensor:
     """Weighted means of values, weights by how well queries and keys agree.
 
@@ -63,6 +64,8 @@ def attend(
     explicit
         Write out scores, softmax and mean instead of torch's fused kernel: the same
         within rounding, slower, and the form that shows what is computed.
+    dropout
+        Share of the weights that are set to zero, the rest scaled up to make up for it.
 
     Returns
     -------
@@ -85,14 +88,36 @@ def attend(
             mask = mask.masked_fill(~allowed, -math.inf)
     if not explicit:
         return F.scaled_dot_product_attention(
-            query, key, value, attn_mask=mask, is_causal=whole, scale=scale
+            query, key, value, attn_mask=mask, is_causal=whole, scale=scale, dropout_p=dropout
         )
     if whole:
         mask = causal_mask(queries, keys, query.device)
+    weights = attention_weights(query, key, mask=mask, scale=scale)
+    return F.dropout(weights, dropout) @ value
+
+
+def attention_weights(
+    query: Tensor, key: Tensor, *, mask: Tensor | None = None, scale: float | None = None
+) -> Tensor:
+    """How much each query takes from each key: rows that sum to one.
+
+    Parameters
+    ----------
+    query, key
+        Shape ``(batch, heads, queries or keys, width)``.
+    mask, scale
+        As in `attend`.
+
+    Returns
+    -------
+    Tensor
+        Shape ``(batch, heads, queries, keys)``.
+    """
     factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = query @ key.transpose(-2, -1) * factor
     if mask is not None and mask.dtype == torch.bool:
         scores = scores.masked_fill(~mask, -math.inf)
     elif mask is not None:
         scores = scores + mask
-    return scores.float().softmax(-1).to(value.dtype) @ value
+    wide = torch.promote_types(scores.dtype, torch.float32)
+    return scores.softmax(-1, dtype=wide).to(query.dtype)

@@ -7,6 +7,8 @@ to move `length` on when all blocks are done. A search that drops and doubles te
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -69,6 +71,10 @@ class KeyValueCache:
             self._keys = self._keys.index_select(1, rows)
             self._values = self._values.index_select(1, rows)
 
+    def order(self, layer: int, new: int) -> Tensor | None:
+        """Places in the text of the keys that `extend` gives next; None: all, in order."""
+        return None
+
     def rewind(self, length: int) -> None:
         """Forget all but the first ``length`` tokens.
 
@@ -87,6 +93,161 @@ class KeyValueCache:
             part.shape[0] * part.shape[1] * part.shape[2] * self.length * part.shape[4]
             for part in (self._keys, self._values)
         )
+
+
+class WindowCache:
+    """A cache in which some blocks remember no more than a window of tokens.
+
+    A windowed block has as many slots as its window: token i goes to slot ``i mod window``.
+    The order of slots does not matter, since rotation is stored in the keys. Padding takes a
+    slot as well, so it may stand before a text but not within it.
+
+    Parameters
+    ----------
+    windows
+        Of each block, how many tokens back it looks, itself included; None: all.
+    batch, groups, longest, width, like
+        As in `KeyValueCache`.
+    """
+
+    def __init__(
+        self,
+        windows: Sequence[int | None],
+        batch: int,
+        groups: int,
+        longest: int,
+        width: int,
+        like: Tensor,
+    ) -> None:
+        self.windows = tuple(windows)
+        self._keys, self._values = (
+            [
+                like.new_empty((batch, groups, longest if window is None else window, width))
+                for window in windows
+            ]
+            for _ in range(2)
+        )
+        self.length = 0
+
+    def _past(self, window: int) -> Tensor:
+        """Places of the tokens before a chunk that its first token sees, in order."""
+        return torch.arange(max(0, self.length - window + 1), self.length)
+
+    def order(self, layer: int, new: int) -> Tensor | None:
+        """Places in the text of the keys that `extend` gives next; None: all, in order."""
+        window = self.windows[layer]
+        if window is None:
+            return None
+        end = self.length + new
+        if new > 1:
+            return torch.cat((self._past(window), torch.arange(self.length, end)))
+        slot = torch.arange(min(end, window))
+        return slot + (self.length - slot) // window * window
+
+    def extend(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Append to one block, shape ``(batch, groups, new, width)``; give what may be seen."""
+        window, new = self.windows[layer], key.shape[2]
+        end = self.length + new
+        out = []
+        for store, part in ((self._keys[layer], key), (self._values[layer], value)):
+            if window is None:
+                store[:, :, self.length : end] = part
+                out.append(store[:, :, :end])
+            elif new == 1:
+                store[:, :, self.length % window] = part[:, :, 0]
+                out.append(store[:, :, : min(end, window)])
+            else:
+                past = (self._past(window) % window).to(store.device)
+                out.append(torch.cat((store.index_select(2, past), part), dim=2))
+                kept = torch.arange(max(self.length, end - window), end, device=store.device)
+                store[:, :, kept % window] = part[:, :, kept - self.length]
+        return out[0], out[1]
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these texts, in this order; a text may be named more than once."""
+        for stores in (self._keys, self._values):
+            stores[:] = [store.index_select(0, rows) for store in stores]
+
+    def rewind(self, length: int) -> None:
+        """Forget all but the first ``length`` tokens.
+
+        Raises
+        ------
+        ValueError
+            When it does not hold so many, or has overwritten what they would see.
+        """
+        small = min((window for window in self.windows if window is not None), default=length)
+        if not 0 <= length <= self.length or self.length > max(length, small):
+            raise ValueError(f"a cache of {self.length} tokens cannot be rewound to {length}")
+        self.length = length
+
+    def numbers(self) -> int:
+        """How many numbers it holds for the tokens seen so far, all texts together."""
+        return sum(
+            2 * store.shape[0] * store.shape[1] * min(self.length, store.shape[2]) * store.shape[3]
+            for store in self._keys
+        )
+
+
+class SourceCache(KeyValueCache):
+    """Of a decoder that reads a source: its own past, and keys and values of the source.
+
+    The latter never change while one text is written; they are computed once.
+
+    Parameters
+    ----------
+    layers, batch, groups, longest, width, like
+        As in `KeyValueCache`.
+    source
+        Of each block, keys and values, shape ``(batch, groups, source length, width)``.
+    real
+        False on padding of the source, shape ``(batch, source length)``; None: no padding.
+    """
+
+    def __init__(
+        self,
+        layers: int,
+        batch: int,
+        groups: int,
+        longest: int,
+        width: int,
+        like: Tensor,
+        *,
+        source: list[tuple[Tensor, Tensor]],
+        real: Tensor | None,
+    ) -> None:
+        super().__init__(layers, batch, groups, longest, width, like)
+        self.source = source
+        self.real = real
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these texts, in this order; a text may be named more than once."""
+        super().select(rows)
+        self.source = [
+            (key.index_select(0, rows), value.index_select(0, rows)) for key, value in self.source
+        ]
+        self.real = None if self.real is None else self.real.index_select(0, rows)
+
+
+def window_mask(queries: Tensor, keys: Tensor, window: int, sinks: int = 0) -> Tensor:
+    """True where a key stands less than a window behind a query. Causality is not in it.
+
+    Parameters
+    ----------
+    queries, keys
+        Positions in the text, shape ``(batch or 1, length)`` each.
+    window
+        How many tokens back a query looks, itself included.
+    sinks
+        So many first tokens are seen from everywhere.
+
+    Returns
+    -------
+    Tensor
+        Boolean, shape ``(batch or 1, 1, queries, keys)``.
+    """
+    key = keys[:, None, None, :]
+    return (key > queries[:, None, :, None] - window) | (key < sinks)
 
 
 def places(
@@ -117,7 +278,8 @@ def places(
         return torch.arange(before, keys, device=device).unsqueeze(0), None
     positions = (real.long().cumsum(-1) - 1).clamp_min(0)[:, before:keys]
     mask = real[:, None, None, :keys].expand(real.shape[0], 1, length, keys)
-    if before == 0:
+    if length > 1:
         # A query that stands on padding sees itself, so that no softmax is empty.
-        mask = mask | torch.eye(length, dtype=torch.bool, device=real.device)
+        own = torch.arange(before, keys, device=real.device).unsqueeze(-1)
+        mask = mask | (own == torch.arange(keys, device=real.device))
     return positions, mask

@@ -9,8 +9,9 @@ from torch import Tensor, nn
 class RMSNorm(nn.Module):
     """Root-mean-square normalisation (Zhang and Sennrich 2019, eq. 4).
 
-    Computed in float32 whatever the type of the input, then scaled in the input's
-    type: the order of the published models, which matters in half precision.
+    Computed in float32 at least, whatever the type of the input, then scaled in the weight's
+    type: the order of the published models, which matters in half precision. So a residual
+    stream kept in float32 leaves the norm in the type of the model.
 
     Parameters
     ----------
@@ -27,6 +28,6 @@ class RMSNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Shape ``(..., width)`` in and out."""
-        wide = x.float()
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
         scaled = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + self.eps)
-        return self.weight * scaled.to(x.dtype)
+        return self.weight * scaled.to(self.weight.dtype)

@@ -31,7 +31,8 @@ def linear(turns: Tensor, factor: float) -> Tensor:
 
 def ntk_base(width: int, theta: float, factor: float) -> float:
     """The base with which the slowest pair is slower by the factor and the fastest as before."""
-    return theta * factor ** (width / (width - 2))
+    base: float = theta * factor ** (width / (width - 2))
+    return base
 
 
 def ntk(width: int, theta: float, factor: float) -> Tensor:
@@ -157,7 +158,7 @@ class Rope:
         """
         rule = {**(config.get("rope_scaling") or {}), **(config.get("rope_parameters") or {})}
         theta = rule.get("rope_theta", config.get("rope_theta")) or default
-        kind = rule.get("rope_type", rule.get("type")) or "default"
+        kind: Any = rule.get("rope_type", rule.get("type")) or "default"
         longest = config.get("max_position_embeddings", 0)
         trained = (
             rule.get("original_max_position_embeddings")

@@ -18,6 +18,7 @@ from torch.nn import functional as F
 from remeasure.nn.checkpoints.loading import Name, Names
 from remeasure.nn.layers.attention import attend, join_heads, split_heads
 from remeasure.nn.layers.cache import KeyValueCache, places
+from remeasure.nn.models.published import only
 
 #: Names of the GELU in published configurations.
 _GELU: dict[str, Literal["tanh", "none"]] = {
@@ -63,14 +64,16 @@ class GPT2Config:
         ------
         KeyError
             When a size is missing.
-        ValueError
+        DataError
             When it asks for something that this model does not have.
         """
-        if config.get("n_inner") not in (None, 4 * config["n_embd"]):
-            raise ValueError(f"n_inner is {config['n_inner']}: here it is four times the width")
-        for flag in ("scale_attn_by_inverse_layer_idx", "add_cross_attention"):
-            if config.get(flag):
-                raise ValueError(f"{flag} is not part of this model")
+        only(
+            config,
+            n_inner=(None, 4 * config["n_embd"]),
+            scale_attn_weights=True,
+            scale_attn_by_inverse_layer_idx=False,
+            add_cross_attention=False,
+        )
         first = config.get("model_type") == "openai-gpt"
         name = config.get("afn", "gelu") if first else config["activation_function"]
         # GPT-1's configuration says "gelu" and means the approximation.

@@ -6,18 +6,19 @@ TinyLlama are this model with other sizes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from remeasure.nn.checkpoints.loading import Name, Names
 from remeasure.nn.layers.attention import attend, join_heads, split_heads
-from remeasure.nn.layers.cache import KeyValueCache, places
 from remeasure.nn.layers.mlp import SwiGLU
 from remeasure.nn.layers.norms import RMSNorm
-from remeasure.nn.layers.rotary import angles, frequencies, rotate
+from remeasure.nn.layers.rotary import rotate
+from remeasure.nn.layers.stretch import Rope
+from remeasure.nn.models.decoder import Cache, RotaryDecoder
+from remeasure.nn.models.published import only
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,10 +29,12 @@ class LlamaConfig:
     ----------
     vocabulary, width, layers, heads, groups, hidden
         Tokens; channels; blocks; query heads; key-value heads; channels inside the SwiGLU.
-    theta, eps
-        Base of the rotary angles; added to mean squares in the norms.
+    rope, eps
+        Rotary positions; added to mean squares in the norms.
     tied
         The output map is the transposed embedding.
+    window
+        Mistral: how many tokens back every block looks, itself included; None: all.
     """
 
     vocabulary: int
@@ -40,24 +43,41 @@ class LlamaConfig:
     heads: int
     groups: int
     hidden: int
-    theta: float = 10_000.0
+    rope: Rope = field(default_factory=Rope)
     eps: float = 1e-5
     tied: bool = True
+    window: int | None = None
 
     @classmethod
     def from_json(cls, config: dict[str, Any]) -> LlamaConfig:
-        """From the published ``config.json``; KeyError where a size is missing."""
-        rope = config.get("rope_parameters") or {}
+        """From the published ``config.json`` of a Llama or Mistral.
+
+        Raises
+        ------
+        KeyError
+            When a size is missing.
+        DataError
+            When it asks for something that this model does not have.
+        """
+        head = config["hidden_size"] // config["num_attention_heads"]
+        only(
+            config,
+            attention_bias=False,
+            mlp_bias=False,
+            hidden_act="silu",
+            head_dim=(None, head),
+        )
         return cls(
             vocabulary=config["vocab_size"],
             width=config["hidden_size"],
             layers=config["num_hidden_layers"],
             heads=config["num_attention_heads"],
-            groups=config.get("num_key_value_heads", config["num_attention_heads"]),
+            groups=config.get("num_key_value_heads") or config["num_attention_heads"],
             hidden=config["intermediate_size"],
-            theta=config.get("rope_theta", rope.get("rope_theta", 10_000.0)),
+            rope=Rope.from_json(config),
             eps=config["rms_norm_eps"],
             tied=config.get("tie_word_embeddings", False),
+            window=config.get("sliding_window"),
         )
 
     def parameters(self) -> int:
@@ -77,7 +97,30 @@ SMOLLM2_135M = LlamaConfig(
     heads=9,
     groups=3,
     hidden=1536,
-    theta=100_000.0,
+    rope=Rope(theta=100_000.0),
+)
+
+#: TinyLlama-1.1B: sizes as in its published configuration.
+TINYLLAMA = LlamaConfig(
+    vocabulary=32_000,
+    width=2048,
+    layers=22,
+    heads=32,
+    groups=4,
+    hidden=5632,
+    tied=False,
+)
+
+#: Llama 3.1 8B.
+LLAMA_3_1_8B = LlamaConfig(
+    vocabulary=128_256,
+    width=4096,
+    layers=32,
+    heads=32,
+    groups=8,
+    hidden=14_336,
+    rope=Rope(theta=500_000.0, kind="llama3", factor=8.0, trained=8192),
+    tied=False,
 )
 
 NAMES = Names(
@@ -111,7 +154,7 @@ class Attention(nn.Module):
         x: Tensor,  # (batch, length, width)
         turns: tuple[Tensor, Tensor],  # cosines, sines: (batch or 1, 1, length, head width / 2)
         mask: Tensor | None,  # (batch, 1, length, keys), True: may look
-        past: tuple[KeyValueCache, int] | None,
+        past: tuple[Cache, int] | None,
     ) -> Tensor:
         """Causal attention; ``past`` is the cache and the number of this block."""
         query = rotate(split_heads(self.q(x), self.heads), *turns)
@@ -138,7 +181,7 @@ class Block(nn.Module):
         x: Tensor,
         turns: tuple[Tensor, Tensor],
         mask: Tensor | None,
-        past: tuple[KeyValueCache, int] | None,
+        past: tuple[Cache, int] | None,
     ) -> Tensor:
         """Shape ``(batch, length, width)`` in and out."""
         x = x + self.attention(self.attention_norm(x), turns, mask, past)
@@ -146,7 +189,7 @@ class Block(nn.Module):
         return out
 
 
-class Llama(nn.Module):
+class Llama(RotaryDecoder):
     """Token ids to logits of the next token.
 
     Parameters
@@ -156,57 +199,17 @@ class Llama(nn.Module):
     """
 
     def __init__(self, config: LlamaConfig) -> None:
-        super().__init__()
-        self.config = config
-        self.embed = nn.Embedding(config.vocabulary, config.width)
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
-        self.norm = RMSNorm(config.width, config.eps)
-        self.head = None if config.tied else nn.Linear(config.width, config.vocabulary, bias=False)
-
-    def cache(self, batch: int, longest: int) -> KeyValueCache:
-        """An empty cache for ``batch`` texts of at most ``longest`` tokens."""
-        config = self.config
         head = config.width // config.heads
-        return KeyValueCache(config.layers, batch, config.groups, longest, head, self.embed.weight)
-
-    def hidden(
-        self, ids: Tensor, real: Tensor | None = None, cache: KeyValueCache | None = None
-    ) -> Tensor:
-        """States after the last norm, shape ``(batch, length, width)``; see `forward`."""
-        before = cache.length if cache else 0
-        positions, mask = places(ids.shape[1], before, real, ids.device)
-        turns = frequencies(self.config.width // self.config.heads, self.config.theta)
-        cos, sin = (part.unsqueeze(1) for part in angles(positions, turns))
-        x = self.embed(ids)
-        for number, block in enumerate(self.blocks):
-            x = block(x, (cos, sin), mask, (cache, number) if cache else None)
-        if cache:
-            cache.length = before + ids.shape[1]
-        out: Tensor = self.norm(x)
-        return out
-
-    def logits(self, hidden: Tensor) -> Tensor:
-        """Scores of every token from states, shape ``(..., vocabulary)``."""
-        weight = self.embed.weight if self.head is None else self.head.weight
-        return F.linear(hidden, weight)
-
-    def forward(
-        self, ids: Tensor, real: Tensor | None = None, cache: KeyValueCache | None = None
-    ) -> Tensor:
-        """Logits of the next token at every position.
-
-        Parameters
-        ----------
-        ids
-            Token ids, shape ``(batch, length)``; with a cache, only those it has not seen.
-        real
-            False on padding (on the left), shape ``(batch, past + length)``; None: no padding.
-        cache
-            Of `cache`, extended by this call.
-
-        Returns
-        -------
-        Tensor
-            Shape ``(batch, length, vocabulary)``.
-        """
-        return self.logits(self.hidden(ids, real, cache))
+        super().__init__(
+            vocabulary=config.vocabulary,
+            width=config.width,
+            blocks=[Block(config) for _ in range(config.layers)],
+            norm=RMSNorm(config.width, config.eps),
+            tied=config.tied,
+            rope=config.rope,
+            rotated=head,
+            groups=config.groups,
+            head=head,
+            windows=(config.window,) * config.layers,
+        )
+        self.config = config

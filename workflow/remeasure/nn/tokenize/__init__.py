@@ -1,0 +1,1 @@
+"""Text to tokens and back: the three ways of the published models, and their files."""
