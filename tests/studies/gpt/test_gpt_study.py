@@ -203,7 +203,7 @@ def test_the_public_run_is_the_articles() -> None:
         ({"origin": "mirror"}, "mirror"),
         ({"checkpoints": "mirror"}, "mirror"),
         ({"split": {"held_out": 20}}, "gpt.split.held_out"),
-        ({"generator": {"games": 300}}, "gpt.split.held_out"),
+        ({"generator": {"games": 150}}, "gpt.split.held_out"),
         ({"model": {"heads": 5}}, "gpt.model"),
         ({"training": {"warm_up": 1000}}, "gpt.training"),
         ({"positions": {"monitored": 500}}, "gpt.positions"),
