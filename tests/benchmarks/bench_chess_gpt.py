@@ -3,7 +3,8 @@
     PYTHONPATH=workflow python tests/benchmarks/bench_chess_gpt.py
 
 Both make the same steps of AdamW on the same batches, in turn, one thread; the ratio of the
-median processor times is ours over theirs, in characters a second of one core, and must be at least 1.
+median processor times is ours over theirs, in characters a second of one core, and must be
+at least 1.
 """
 
 from __future__ import annotations
