@@ -27,6 +27,7 @@ from remeasure.studies.free_energy import (
     chart_drawings,
     descent,
     drawn,
+    figures,
     forms,
     policies,
     tables,
@@ -186,6 +187,8 @@ def test_planned_settings_fit_the_steps() -> None:
         assert plan.call(f"studies.free_energy.{step}")
         module, _, function = step.partition(":")
         assert callable(getattr(import_module(f"remeasure.studies.free_energy.{module}"), function))
+    assert list(figures.STEPS) == [*drawn.FIGURES, *drawn.TABLES]
+    assert all(step.__name__ == output for output, step in figures.STEPS.items())
 
 
 def test_impossible_settings_are_refused() -> None:

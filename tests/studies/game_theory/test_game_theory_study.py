@@ -33,6 +33,7 @@ from remeasure.studies.game_theory import (
     dilemma,
     drawn,
     echo,
+    figures,
     forgiveness,
     reputation,
     stag_hunt,
@@ -242,9 +243,10 @@ def test_planned_settings_fit_the_steps() -> None:
     assert echo.EchoStep.model_validate(planned["echo:measure_echo"])
     assert cycles.CyclesStep.model_validate(planned["cycles:measure_cycles"])
     assert forgiveness.ForgivenessStep.model_validate(planned["forgiveness:measure_forgiveness"])
-    for output in (*drawn.FIGURES, *drawn.TABLES):
-        module = import_module(f"remeasure.studies.game_theory.{drawn.module_of(output)}")
-        assert callable(getattr(module, output))
+    for step in planned:
+        assert plan.call(f"studies.game_theory.{step}")
+    assert list(figures.STEPS) == [*drawn.FIGURES, *drawn.TABLES]
+    assert all(step.__name__ == output for output, step in figures.STEPS.items())
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,10 @@ class Service:
         Whether ``start`` and ``end`` of trades mean nothing.
     histories
         Points by token; with ``interval=max`` only for a fidelity of 720.
+    no_hourly
+        Tokens whose fine series are gone.
+    coarse
+        Points by token of the three-hour series; null for any other token.
     once
         Answers that come first for a path and query, one each time.
     """
@@ -51,6 +55,8 @@ class Service:
     repeats: bool = False
     ignores_window: bool = False
     histories: dict[str, list[dict[str, float]]] = field(default_factory=dict)
+    no_hourly: set[str] = field(default_factory=set)
+    coarse: dict[str, list[dict[str, float]]] = field(default_factory=dict)
     once: dict[str, list[Answer]] = field(default_factory=dict)
     asked: Counter[str] = field(default_factory=Counter)
     base: str = ""
@@ -75,6 +81,8 @@ class Service:
                 return self._trades(query)
             case "/prices-history":
                 return self._prices(query)
+            case "/v2/prices-history":
+                return self._coarse(query)
         return 404, {"error": "no such path"}
 
     def _events(self, query: dict[str, str]) -> Answer:
@@ -113,6 +121,8 @@ class Service:
     def _prices(self, query: dict[str, str]) -> Answer:
         points = self.histories.get(query["market"], [])
         if "startTs" in query:
+            if query["market"] in self.no_hourly:
+                return 200, {"history": []}
             start, end = int(query["startTs"]), int(query["endTs"])
             if end - start > 1_296_000:
                 text = "invalid filters: 'startTs' and 'endTs' interval is too long"
@@ -120,6 +130,20 @@ class Service:
             # A last point stamped with the moment of the request may lie beyond the window.
             return 200, {"history": [each for each in points if each["t"] >= start]}
         return 200, {"history": points if query.get("fidelity") == "720" else []}
+
+    def _coarse(self, query: dict[str, str]) -> Answer:
+        start, end = int(query["start"]), int(query["end"])
+        if end - start > 1_296_000 or query.get("bucket_seconds") != "10800":
+            return 400, {"error": "bad window"}
+        points = self.coarse.get(query["token_id"])
+        found = None
+        if points is not None:
+            found = [
+                {"timestamp": each["t"], "price": each["p"], "resolution_seconds": 10_800}
+                for each in points
+                if start <= each["t"] < end
+            ]
+        return 200, {"data": found, "pagination": {"has_more": False, "next_cursor": None}}
 
 
 class _Handler(BaseHTTPRequestHandler):

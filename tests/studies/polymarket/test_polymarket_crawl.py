@@ -28,7 +28,7 @@ from remeasure.studies.polymarket.addresses import (
 )
 from remeasure.studies.polymarket.fetch_listing import page_wanted, walk_events
 from remeasure.studies.polymarket.listing import slices
-from remeasure.studies.polymarket.prices import points, price_wanted
+from remeasure.studies.polymarket.prices import points, price_wanted, three_hour_points
 from remeasure.studies.polymarket.trades import TooDeep, TradesWindow, walk_trades
 from studies.polymarket.polymarket_service import Service, event, trade
 
@@ -292,6 +292,20 @@ def test_points_beyond_the_window_and_twice_are_dropped() -> None:
     assert found.rows() == [
         (0, 10, 0.2), (0, 30, 0.3), (2, 10, 0.2), (2, 30, 0.3), (2, 41, 1.0),
     ]  # fmt: skip
+
+
+def test_three_hour_points_and_what_is_none() -> None:
+    rows = [{"timestamp": at, "price": at / 100, "resolution_seconds": 0} for at in (10, 20, 41)]
+    page = {"data": rows, "pagination": {"has_more": False, "next_cursor": None}}
+    bodies = [json.dumps(each).encode() for each in (page, {"data": None}, {"data": []}, page)]
+    found = three_hour_points(bodies, [40, None, None, 15])
+    assert found.rows() == [(0, 10, 0.1), (0, 20, 0.2), (3, 10, 0.1)]
+    for bad in (b"{}", b'{"data": [{"timestamp": 1, "price": 2}]}', b'{"history": []}', b"no",
+                b'{"data": [], "pagination": {"has_more": true}}'):  # fmt: skip
+        with pytest.raises(SourceError):
+            three_hour_points([bad], [None])
+    with pytest.raises(walk.Throttled):
+        three_hour_points([b'{"error": "Too Many Requests"}'], [None])
 
 
 @pytest.mark.parametrize(

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.stats import binomtest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss
 
 from polymarket_tables import book_rows, default_settings, forecast_rows, named
-from remeasure.stats.cluster_bootstrap import draw_counts
-from remeasure.studies.polymarket.band_sums import by_band, rare
+from remeasure.stats.cluster_bootstrap import Clusters, draw_counts
+from remeasure.studies.polymarket.band_sums import by_band, rare, won_per_dollar
 from remeasure.studies.polymarket.crypto_months import close_calls, monthly
 from remeasure.studies.polymarket.estimates import (
     Estimate,
     Resampling,
     Rows,
     Scored,
+    answer,
+    of_few,
+    rare_events,
     ratio,
-    widened,
 )
 from remeasure.studies.polymarket.net_returns import after, printed_costs
 from remeasure.studies.polymarket.recalibration import RecalibrationStep, fitted
@@ -97,8 +101,6 @@ def test_returns_against_pandas(forecasts: pl.DataFrame) -> None:
         assert found[index, "pooled"].value == pytest.approx(pooled, abs=1e-9)
         assert found[index, "win"].value == pytest.approx((w * rows["outcome"]).sum() / w.sum())
         assert found[index, "return"].n == len(rows)
-        won = int(rows["outcome"].sum())
-        assert rare(Rows.of(week).both_sides(), BANDS)[index] == min(won, len(rows) - won)
 
 
 def test_intervals_against_resampled_rows(forecasts: pl.DataFrame) -> None:
@@ -114,28 +116,83 @@ def test_intervals_against_resampled_rows(forecasts: pl.DataFrame) -> None:
     assert (found.low, found.high) == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])))
 
 
-def test_a_band_that_was_always_won_is_not_certain() -> None:
-    sure = Estimate(value=1.0, low=1.0, high=1.0, n=40, weight=40.0, effective=40.0)
-    wide = widened(sure, 0)
-    assert wide.low == pytest.approx(0.912, abs=1e-3)
-    assert wide.high == 1
-    assert widened(sure, 10) == sure
-    # Twenty contracts at 97 cents, none lost: a loss could still have happened.
-    tick = np.full(20, 9700)
-    rows = Rows.of(
+def contracts_of(tick: list[int], won: list[int], event: list[str]) -> Rows:
+    return Rows.of(
         pl.DataFrame(
             {
-                "price": tick / 10_000,
-                "outcome": np.ones(20),
-                "weight": np.ones(20),
-                "event": [str(each) for each in range(20)],
+                "price": np.array(tick) / 10_000,
+                "outcome": np.array(won, dtype=np.float64),
+                "weight": np.ones(len(tick)),
+                "event": event,
             }
         )
     )
+
+
+def test_few_winners_have_the_exact_interval() -> None:
+    """Single markets alike: nothing but a binomial share, whose exact interval scipy knows."""
+    rows = contracts_of([300] * 400, [1] * 8 + [0] * 392, [str(each) for each in range(400)])
+    found = by_band(rows, (200, 500), Resampling(4000, 3))
+    exact = binomtest(8, 400).proportion_ci()
+    for name, most, stake in (("win", 1, 0), ("return", 1 / 0.03, 1), ("pooled", 1 / 0.03, 1)):
+        each = found[0, name]
+        ends = most * exact.low - stake, most * exact.high - stake
+        # The resamples' variance is known to a fortieth, and the ends to half of that.
+        assert (each.low, each.high) == pytest.approx(ends, rel=0.04), name
+    plain = by_band(rows, (200, 500), Resampling(4000, 3), percentiles=True)[0, "win"]
+    assert plain.high is not None
+    assert plain.high < exact.high - 0.003
+    assert rare(rows, (200, 500)) == [8]
+
+
+def test_winners_of_one_event_count_once() -> None:
+    """Eight winners in one event are one draw of chance, not eight."""
+    events = ["one"] * 8 + [str(each) for each in range(392)]
+    together = contracts_of([300] * 400, [1] * 8 + [0] * 392, events)
+    assert rare_events(together, np.ones(400, dtype=np.bool_)) == (
+        1,
+        pytest.approx(400**2 / (64 + 392)),
+    )
+    apart = replace(together, clusters=Clusters.alone(400))
+    one, many = (
+        by_band(each, (200, 500), Resampling(400, 3))[0, "win"] for each in (together, apart)
+    )
+    assert one.high is not None
+    assert many.high is not None
+    assert one.high > 1.5 * many.high
+
+
+def test_favourites_in_the_trap_mirror_longshots() -> None:
+    rows = contracts_of([9000] * 60, [0] * 6 + [1] * 54, [str(each) for each in range(60)])
+    all_of_them = np.ones((60, 1), dtype=np.bool_)
+    found = won_per_dollar(rows, all_of_them, Resampling(200, 1))[0]
+    assert found.value == pytest.approx(1)
+    assert found.high is not None
+    assert found.high < 1 / 0.9  # all of them won
+
+
+def test_a_band_that_was_always_won_is_not_certain() -> None:
+    sure = Estimate(value=1.0, low=1.0, high=1.0, n=40, weight=40.0, effective=40.0)
+    wide = of_few(sure, np.ones(50), 40.0)
+    assert wide.low == pytest.approx(binomtest(40, 40).proportion_ci().low)
+    assert wide.high == 1
+    assert of_few(replace(sure, value=np.nan), np.ones(50), 40.0).low == 1.0
+    # Twenty contracts at 97 cents, none lost: a loss could still have happened.
+    rows = contracts_of([9700] * 20, [1] * 20, [str(each) for each in range(20)])
     held = by_band(rows, (9500, 9800), Resampling(50, 1))[0, "return"]
     assert held.value == pytest.approx(1 / 0.97 - 1)
     assert held.low is not None
     assert held.low < -0.1
+
+
+def test_a_truth_is_asked_of_intervals_alone() -> None:
+    one = Estimate(value=0.982, n=1, truth=0.9845)
+    key = ("fig_long", "mean price", "6 months, 98-99.5 cents")
+    bare = answer(key, one, "whole", factor=100)
+    assert bare.truth is None
+    assert bare.note == "too few events for an interval"
+    whole = answer(key, replace(one, low=0.98, high=0.99), "whole", factor=100)
+    assert (whole.truth, whole.note) == (pytest.approx(98.45), "")
 
 
 def test_recalibration_against_scikit_learn(forecasts: pl.DataFrame) -> None:

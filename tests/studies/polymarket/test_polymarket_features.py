@@ -22,6 +22,10 @@ from remeasure.studies.polymarket.asof import AsofStep, price_at_horizons, price
 from remeasure.studies.polymarket.features import FeaturesStep, build_forecasts
 from remeasure.studies.polymarket.fetch_listing import ListingStep, fetch_listing
 from remeasure.studies.polymarket.fetch_prices import PricesStep, fetch_prices
+from remeasure.studies.polymarket.fetch_three_hourly import (
+    ThreeHourlyStep,
+    fetch_three_hourly,
+)
 from remeasure.studies.polymarket.fetch_trades import TradesStep, fetch_trades
 from remeasure.studies.polymarket.population import PopulationStep, parse_population
 from remeasure.studies.polymarket.sample import SampleStep, draw_sample, drawn
@@ -67,7 +71,7 @@ def populate(service: Service, *, after: bool) -> None:
         service.trades = sorted(service.trades + fills, key=lambda row: -row["timestamp"])
 
 
-def crawled(service: Service, tmp_path: Path) -> pl.DataFrame:
+def crawled(service: Service, tmp_path: Path, *, three_hourly: bool = False) -> pl.DataFrame:
     """The table of forecasts, all steps of the live path."""
     crawl = CrawlSettings.model_validate({**RAW["crawl"], "hosts": service.hosts, "shards": 1})
     fetched = {"origin": "public", "client": FAST, "crawl": crawl, "raw": str(tmp_path / "raw")}
@@ -87,8 +91,18 @@ def crawled(service: Service, tmp_path: Path) -> pl.DataFrame:
     both: dict[str, Any] = {"population": population, "sample": sample, "shard": "0"}
     manifest, prices, grid = (tmp_path / name for name in ("p.json", "p.parquet", "g.parquet"))
     fetch_prices(**both, manifest=manifest, settings=PricesStep(**fetched))
+    later = {}
+    if three_hourly:
+        later = {"three_hourly": tmp_path / "l.json"}
+        fetch_three_hourly(
+            **both,
+            prices=manifest,
+            manifest=later["three_hourly"],
+            settings=ThreeHourlyStep(**fetched),
+        )
     price_at_horizons(
         **both,
+        **later,
         manifest=manifest,
         prices=prices,
         grid=grid,
@@ -137,6 +151,30 @@ def test_the_live_path_and_what_comes_after_a_forecast_changes_nothing_in_it(
     assert week["week_shares"].to_list() == [100.0 * number for number in range(1, 5)]
     assert set(before["horizon"]) == {"day", "week", "month", "quarter"}  # open for 154 days
     assert before["weight"].to_list() == [1.0] * before.height
+
+
+def test_markets_without_hourly_prices_have_three_hour_ones(
+    service: Service, tmp_path: Path
+) -> None:
+    """Asked for are those alone; one is known there, of the other the 12-hour series is left."""
+    populate(service, after=False)
+    known, unknown = (str(10**76 + number) for number in (1, 2))
+    service.no_hourly = {known, unknown}
+    service.coarse[known] = [
+        {"t": CLOSE - 7 * DAY - 7200, "p": 0.61},
+        {"t": CLOSE - 7 * DAY + 1, "p": 0.99},
+        {"t": CLOSE - 5 * 3600, "p": 0.62},
+    ]
+    found = crawled(service, tmp_path, three_hourly=True)
+    week = found.filter(horizon="week").sort("market")
+    assert week["price_source"].to_list() == ["three_hour", "life", "hourly", "hourly"]
+    assert week["price"].to_list()[0] == 0.61
+    # A day before the close the last three-hour point is older than six hours.
+    day = found.filter(horizon="day").sort("market")
+    assert day["price_source"].to_list()[0] == "life"
+    asked = [each for each in service.asked if each.startswith("/v2/")]
+    assert len(asked) == 2
+    assert all(service.asked[each] == 1 for each in asked)
 
 
 def _seconds(days: float) -> int:

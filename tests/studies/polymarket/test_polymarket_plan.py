@@ -65,6 +65,7 @@ def test_overlays_fit(overlay: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ({"draw": {"certain": 5}}, "partial_from"),
         ({"draw": {"topic_share": {"politics": 0}}}, "each above 0"),
         ({"crawl": {"volume_cuts": [5000, 2000]}}, "volume_cuts must rise"),
+        ({"crawl": {"three_hourly": True}}, "three_hourly"),
         ({"window": {"first": "2027-01-01"}}, "must not be after last"),
         ({"definitions": {"cluster": "series"}}, "definitions.cluster"),
     ],
@@ -85,6 +86,18 @@ def test_every_measured_row_belongs_to_one_experiment() -> None:
     assert wanted == owners.keys()
     assert set(owners.values()) == {1}
     assert not RESULTS.keys() & FILES_RESULTS.keys()
+
+
+def test_what_reads_nothing_is_arithmetic_or_says_that_it_is_generated() -> None:
+    """A step without inputs counts as mathematics; one that draws worlds must not."""
+    for name, (step, reads, writes) in EXPERIMENTS.items():
+        if reads:
+            continue
+        module = importlib.import_module(f"remeasure.studies.polymarket.{step.partition(':')[0]}")
+        kinds = {row.kind for row in measurable(module.OUTPUTS)}
+        assert kinds == {"exact"} or "manifest" in dict(writes), name
+    for name, (_, reads, writes) in RESULTS.items():
+        assert reads or "manifest" in dict(writes), name
 
 
 def test_addresses_are_what_the_services_take() -> None:

@@ -9,15 +9,16 @@ import polars as pl
 import pytest
 
 from polymarket_worlds import settings
+from remeasure.fetch.manifest import Manifest
 from remeasure.studies.polymarket.estimates import Resampling
+from remeasure.studies.polymarket.intervals import IntervalsStep as Step
 from remeasure.studies.polymarket.intervals import (
-    KINDS,
     Repeated,
     coverage,
+    kinds,
     really_traded,
     truths,
 )
-from remeasure.studies.polymarket.intervals import IntervalsStep as Step
 from remeasure.studies.polymarket.published import measurable
 from remeasure.studies.polymarket.settings import WorldsSettings
 from remeasure.studies.polymarket.synthetic import OUTPUTS, SyntheticStep, measure_synthetic
@@ -26,14 +27,27 @@ from remeasure.studies.polymarket.world import DRAW, world
 
 
 def step(worlds: int, events: int, resamples: int) -> Step:
-    asked = WorldsSettings(worlds=worlds, events=events, resamples=resamples, seed=400)
+    asked = WorldsSettings(worlds=worlds, events=events, resamples=resamples, seed=400, shared=0.9)
     return Step(worlds=asked, generator=settings())
+
+
+LADDERS = kinds(step(2, 500, 50).worlds)[1]
 
 
 def test_every_row_of_the_prototype_is_answered(tmp_path: Path) -> None:
     asked = SyntheticStep(generator=settings(), worlds=2, events=3_000)
-    measured = measure_synthetic(synthetic=tmp_path / "synthetic.parquet", settings=asked)
+    manifest = tmp_path / "synthetic.manifest.json"
+    measured = measure_synthetic(
+        manifest=manifest, synthetic=tmp_path / "synthetic.parquet", settings=asked
+    )
     rows = measurable(OUTPUTS)
+    assert Manifest.read(manifest).origin == "generated"
+    truths = {(each.quantity, each.truth) for each in measured if each.truth is not None}
+    assert truths == {
+        ("Platt slope", 1.12),
+        ("Platt slope, weighted, prototype mean", 1.12),
+        ("Platt intercept", 0.0),
+    }
     assert [each.condition for each in measured] == [row.condition for row in rows]
     assert all(each.value is not None for each in measured)
     exact = {each.quantity: each.value for each in measured if "truth" in each.condition}
@@ -47,7 +61,9 @@ def test_the_generator_is_the_cards(tmp_path: Path) -> None:
     """Four worlds at full size: every number within four standard errors of the prototype's."""
     asked = SyntheticStep(generator=settings(), worlds=4)
     table = tmp_path / "synthetic.parquet"
-    measured = measure_synthetic(synthetic=table, settings=asked)
+    measured = measure_synthetic(
+        manifest=tmp_path / "synthetic.manifest.json", synthetic=table, settings=asked
+    )
     spread = {
         (row["quantity"], row["condition"]): row["value"]
         for row in pl.read_parquet(table)
@@ -75,8 +91,8 @@ def test_repeated_draws_are_the_draws() -> None:
 
 def test_the_truth_does_not_depend_on_how_markets_hang_together() -> None:
     """What a ladder's single market is worth is what it is worth alone."""
-    known = truths(KINDS[1], step(2, 500, 50))
-    again = truths(KINDS[1], step(3, 900, 60))
+    known = truths(LADDERS, step(2, 500, 50))
+    again = truths(LADDERS, step(3, 900, 60))
     assert known == again
     assert known["slope, weighted"] == 1.12
     assert known["return, 2-5 cents"] == pytest.approx(-0.325, abs=0.01)
@@ -86,7 +102,7 @@ def test_the_truth_does_not_depend_on_how_markets_hang_together() -> None:
 @pytest.mark.slow
 def test_resampling_markets_hides_what_ladders_share(tmp_path: Path) -> None:
     """Forty worlds of ladders; the workflow measures two hundred of both kinds."""
-    found = coverage(KINDS[1], step(40, 6_000, 100))
+    found = coverage(LADDERS, step(40, 6_000, 100))
     share = {
         (row["number"], row["resampled"]): row["covered"] / row["worlds"]
         for row in found.iter_rows(named=True)
@@ -103,8 +119,9 @@ def test_resampling_markets_hides_what_ladders_share(tmp_path: Path) -> None:
     found.write_parquet(tmp_path / "intervals.parquet")
     tab_intervals(intervals=tmp_path / "intervals.parquet", table=tmp_path / "table.html")
     text = (tmp_path / "table.html").read_text("utf-8")
-    assert text.count("<tr") == 1 + 7
-    assert "markets resampled" in text
+    assert text.count("<tr") == 1 + 9
+    for kind in ("recipe", "ladders"):
+        assert f"{kind}: markets resampled" in text
 
 
 def test_the_weighted_slope_beats_the_unweighted_one() -> None:

@@ -31,3 +31,17 @@ class RMSNorm(nn.Module):
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
         scaled = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + self.eps)
         return self.weight * scaled.to(self.weight.dtype)
+
+
+class CentredRMSNorm(RMSNorm):
+    """`RMSNorm` whose learned scale is stored as its distance from one (Gemma, Qwen3-Next)."""
+
+    def __init__(self, width: int, eps: float = 1e-6) -> None:
+        super().__init__(width, eps)
+        nn.init.zeros_(self.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Shape ``(..., width)`` in and out."""
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
+        scaled = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + self.eps)
+        return (scaled * (1.0 + self.weight.to(wide.dtype))).to(self.weight.dtype)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 
-def frequencies(width: int, theta: float = 10_000.0) -> Tensor:
+def frequencies(width: int, theta: float = 10_000.0, dtype: torch.dtype = torch.float32) -> Tensor:
     """Turns of each pair in radians a position, ``theta ** (-2 i / width)``.
 
     Parameters
@@ -22,11 +22,13 @@ def frequencies(width: int, theta: float = 10_000.0) -> Tensor:
         Channels of one head, even.
     theta
         Base of the geometric series.
+    dtype
+        In which it is computed; models use single precision, as those that were trained.
 
     Returns
     -------
     Tensor
-        Float32, shape ``(width / 2,)``.
+        Shape ``(width / 2,)``.
 
     Raises
     ------
@@ -35,7 +37,7 @@ def frequencies(width: int, theta: float = 10_000.0) -> Tensor:
     """
     if width % 2:
         raise ValueError(f"rotary embedding needs an even width, not {width}")
-    return 1.0 / theta ** (torch.arange(0, width, 2, dtype=torch.float32) / width)
+    return 1.0 / theta ** (torch.arange(0, width, 2, dtype=dtype) / width)
 
 
 def angles(positions: Tensor, turns: Tensor) -> tuple[Tensor, Tensor]:

@@ -56,6 +56,11 @@ def yarn_scale(factor: float, weight: float = 1.0) -> float:
     return 1.0 if factor <= 1 else 0.1 * weight * math.log(factor) + 1.0
 
 
+def yarn_pair(width: int, theta: float, trained: int, made: float) -> float:
+    """The (real) number of the pair that makes ``made`` turns over the training length."""
+    return width * math.log(trained / (made * 2 * math.pi)) / (2 * math.log(theta))
+
+
 def yarn_ramp(
     width: int, theta: float, trained: int, *, fast: float = 32.0, slow: float = 1.0
 ) -> tuple[int, int]:
@@ -63,12 +68,8 @@ def yarn_ramp(
 
     As deployed: rounded outwards, and clamped to ``width - 1`` (not to the number of pairs).
     """
-
-    def pair(made: float) -> float:
-        """The (real) number of the pair that makes so many turns."""
-        return width * math.log(trained / (made * 2 * math.pi)) / (2 * math.log(theta))
-
-    return max(math.floor(pair(fast)), 0), min(math.ceil(pair(slow)), width - 1)
+    first, last = (yarn_pair(width, theta, trained, made) for made in (fast, slow))
+    return max(math.floor(first), 0), min(math.ceil(last), width - 1)
 
 
 def yarn(

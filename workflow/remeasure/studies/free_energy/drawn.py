@@ -5,7 +5,7 @@ Nothing is imported here, so that planning a run costs nothing.
 
 from __future__ import annotations
 
-#: Parameter of the step, and the file below ``results/<run>/free_energy/`` that it is given.
+#: Parameter of the drawing function, and its file below ``results/<run>/free_energy/``.
 Input = tuple[str, str]
 
 #: Figures by output, in reading order.
@@ -23,21 +23,10 @@ FIGURES: dict[str, tuple[Input, ...]] = {
     "fig_evidence": (),
 }
 
-#: Tables likewise; each step writes the fragment ``<output>.html``.
+#: Tables likewise; each function writes the fragment ``<output>.html``.
 TABLES: dict[str, tuple[Input, ...]] = {"tab_cited": ()}
 
-#: Module of the step, where it is not ``tables``.
-MODULES = {
-    "fig_bound": "chart_curves",
-    "fig_bogacz": "chart_curves",
-    "fig_efe": "chart_curves",
-    "fig_decompose": "chart_drawings",
-    "fig_hierarchy": "chart_drawings",
-    "fig_blanket": "chart_drawings",
-    "fig_evidence": "chart_drawings",
-}
-
-
-def module_of(output: str) -> str:
-    """Module of the step that draws an output."""
-    return MODULES.get(output, "tables")
+#: All files that figures and tables are drawn from, sorted.
+RESULTS = tuple(
+    sorted({file for inputs in (*FIGURES.values(), *TABLES.values()) for _, file in inputs})
+)

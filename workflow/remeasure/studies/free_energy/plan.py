@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from remeasure.config import Config
-from remeasure.studies.free_energy.drawn import FIGURES, TABLES, module_of
 from remeasure.studies.free_energy.settings import Settings
 
 
@@ -24,7 +23,7 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
         "descent:measure_descent": {"descent": settings.descent},
         "policies:measure_policies": {"preference_floor": settings.preference_floor},
         "forms:measure_forms": {},
-        **{f"{module_of(output)}:{output}": {} for output in (*FIGURES, *TABLES)},
+        "figures:draw_all": {},
     }
 
 

@@ -3,6 +3,7 @@
 #
 # Every rule names one step; the names of its files are the step's parameters.
 
+from remeasure.plan import Caption
 from remeasure.studies.free_energy import drawn as FREE_ENERGY_DRAWN
 
 FREE_ENERGY_RESULTS = f"{PLAN.results}/free_energy"
@@ -43,66 +44,80 @@ for step, written in FREE_ENERGY_STEPS.items():
             PLAN.shell
 
 
-# One rule a figure and one a table: what each draws from stands in drawn.py.
-for figure, drawn_from in FREE_ENERGY_DRAWN.FIGURES.items():
+# All figures and tables are drawn by one rule, for starting Python costs more than drawing one;
+# what each is drawn from stands in drawn.py. A target of its own, without a command, stands for
+# each: snakemake --cores 1 free_energy_fig_decompose
+rule free_energy_draw_all:
+    input:
+        results=[f"{FREE_ENERGY_RESULTS}/{file}" for file in FREE_ENERGY_DRAWN.RESULTS],
+    output:
+        light_svg=expand(
+            f"{FREE_ENERGY_FIGURES}/{{figure}}.light.svg", figure=FREE_ENERGY_DRAWN.FIGURES
+        ),
+        light_png=[
+            report(
+                f"{FREE_ENERGY_FIGURES}/{figure}.light.png",
+                caption=CAPTION,
+                category="free_energy",
+                labels={"output": figure},
+            )
+            for figure in FREE_ENERGY_DRAWN.FIGURES
+        ],
+        dark_svg=expand(
+            f"{FREE_ENERGY_FIGURES}/{{figure}}.dark.svg", figure=FREE_ENERGY_DRAWN.FIGURES
+        ),
+        dark_png=expand(
+            f"{FREE_ENERGY_FIGURES}/{{figure}}.dark.png", figure=FREE_ENERGY_DRAWN.FIGURES
+        ),
+        csv=expand(f"{FREE_ENERGY_FIGURES}/{{figure}}.csv", figure=FREE_ENERGY_DRAWN.FIGURES),
+        alt=expand(f"{FREE_ENERGY_FIGURES}/{{figure}}.alt.txt", figure=FREE_ENERGY_DRAWN.FIGURES),
+        tables=[
+            report(
+                f"{FREE_ENERGY_TABLES}/{table}.html",
+                caption=CAPTION,
+                category="free_energy",
+                labels={"output": table},
+            )
+            for table in FREE_ENERGY_DRAWN.TABLES
+        ],
+    log:
+        f"{PLAN.logs}/free_energy_draw_all.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        files=PLAN.files,
+        call=PLAN.call("studies.free_energy.figures:draw_all"),
+        caption=Caption(
+            "\n\n".join(
+                str(PLAN.caption("free_energy", output))
+                for output in (*FREE_ENERGY_DRAWN.FIGURES, *FREE_ENERGY_DRAWN.TABLES)
+            )
+        ),
+    shell:
+        PLAN.shell
+
+
+for figure in FREE_ENERGY_DRAWN.FIGURES:
 
     rule:
         name:
             f"free_energy_{figure}"
         input:
-            **{name: f"{FREE_ENERGY_RESULTS}/{file}" for name, file in drawn_from},
-        output:
-            light_svg=f"{FREE_ENERGY_FIGURES}/{figure}.light.svg",
-            light_png=report(
-                f"{FREE_ENERGY_FIGURES}/{figure}.light.png",
-                caption=CAPTION,
-                category="free_energy",
-                labels={"output": figure},
+            expand(
+                f"{FREE_ENERGY_FIGURES}/{figure}.{{part}}",
+                part=("light.svg", "light.png", "dark.svg", "dark.png", "csv", "alt.txt"),
             ),
-            dark_svg=f"{FREE_ENERGY_FIGURES}/{figure}.dark.svg",
-            dark_png=f"{FREE_ENERGY_FIGURES}/{figure}.dark.png",
-            csv=f"{FREE_ENERGY_FIGURES}/{figure}.csv",
-            alt=f"{FREE_ENERGY_FIGURES}/{figure}.alt.txt",
-        log:
-            f"{PLAN.logs}/free_energy_{figure}.log",
-        threads: 1
-        resources:
-            mem_mb=1000,
-            runtime=5,
-        params:
-            files=PLAN.files,
-            call=PLAN.call(f"studies.free_energy.{FREE_ENERGY_DRAWN.module_of(figure)}:{figure}"),
-            caption=PLAN.caption("free_energy", figure),
-        shell:
-            PLAN.shell
 
 
-for table, drawn_from in FREE_ENERGY_DRAWN.TABLES.items():
+for table in FREE_ENERGY_DRAWN.TABLES:
 
     rule:
         name:
             f"free_energy_{table}"
         input:
-            **{name: f"{FREE_ENERGY_RESULTS}/{file}" for name, file in drawn_from},
-        output:
-            table=report(
-                f"{FREE_ENERGY_TABLES}/{table}.html",
-                caption=CAPTION,
-                category="free_energy",
-                labels={"output": table},
-            ),
-        log:
-            f"{PLAN.logs}/free_energy_{table}.log",
-        threads: 1
-        resources:
-            mem_mb=1000,
-            runtime=5,
-        params:
-            files=PLAN.files,
-            call=PLAN.call(f"studies.free_energy.{FREE_ENERGY_DRAWN.module_of(table)}:{table}"),
-            caption=PLAN.caption("free_energy", table),
-        shell:
-            PLAN.shell
+            f"{FREE_ENERGY_TABLES}/{table}.html",
 
 
 MEASUREMENTS["free_energy"] = [

@@ -5,7 +5,7 @@ Nothing is imported here, so that planning a run costs nothing.
 
 from __future__ import annotations
 
-#: Parameter of the step, and the file below ``results/<run>/game_theory/`` that it is given.
+#: Parameter of the drawing function, and its file below ``results/<run>/game_theory/``.
 Input = tuple[str, str]
 
 #: Figures by output, in reading order.
@@ -20,7 +20,7 @@ FIGURES: dict[str, tuple[Input, ...]] = {
     "fig_stag": (("curves", "stag.parquet"), ("points", "stag.json")),
 }
 
-#: Tables likewise; each step writes the fragment ``<output>.html``.
+#: Tables likewise; each function writes the fragment ``<output>.html``.
 TABLES: dict[str, tuple[Input, ...]] = {
     "tab_tournament_lengths": (("lengths", "tournament_lengths.parquet"),),
     "tab_tournament_pairs": (
@@ -31,19 +31,7 @@ TABLES: dict[str, tuple[Input, ...]] = {
     "stat_cited": (),
 }
 
-#: Module of the step, where it is not ``tables``.
-MODULES = {
-    "fig_dilemma": "chart_grids",
-    "fig_echo": "chart_grids",
-    "fig_reputation": "chart_grids",
-    "fig_shadow": "chart_curves",
-    "fig_forgiveness": "chart_curves",
-    "fig_stag": "chart_curves",
-    "fig_tournament": "chart_tournament",
-    "fig_cycles": "chart_cycles",
-}
-
-
-def module_of(output: str) -> str:
-    """Module of the step that draws an output."""
-    return MODULES.get(output, "tables")
+#: All files that figures and tables are drawn from, sorted.
+RESULTS = tuple(
+    sorted({file for inputs in (*FIGURES.values(), *TABLES.values()) for _, file in inputs})
+)

@@ -10,7 +10,6 @@ from typing import Any
 
 from remeasure.config import Config
 from remeasure.errors import ConfigError
-from remeasure.studies.game_theory.drawn import FIGURES, TABLES, module_of
 from remeasure.studies.game_theory.settings import Settings
 
 
@@ -28,7 +27,7 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
         "cycles:measure_cycles": {"population": settings.population},
         "reputation:measure_reputation": {},
         "stag_hunt:measure_stag": {},
-        **{f"{module_of(output)}:{output}": {} for output in (*FIGURES, *TABLES)},
+        "figures:draw_all": {},
     }
 
 

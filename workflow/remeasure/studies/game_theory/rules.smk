@@ -3,6 +3,7 @@
 #
 # Every rule names one step; the names of its files are the step's parameters.
 
+from remeasure.plan import Caption
 from remeasure.studies.game_theory import drawn as GAME_THEORY_DRAWN
 
 GAME_THEORY_RESULTS = f"{PLAN.results}/game_theory"
@@ -50,66 +51,80 @@ for step, written in GAME_THEORY_STEPS.items():
             PLAN.shell
 
 
-# One rule a figure and one a table: what each draws from stands in drawn.py.
-for figure, drawn_from in GAME_THEORY_DRAWN.FIGURES.items():
+# All figures and tables are drawn by one rule, for starting Python costs more than drawing one;
+# what each is drawn from stands in drawn.py. A target of its own, without a command, stands for
+# each: snakemake --cores 1 game_theory_fig_dilemma
+rule game_theory_draw_all:
+    input:
+        results=[f"{GAME_THEORY_RESULTS}/{file}" for file in GAME_THEORY_DRAWN.RESULTS],
+    output:
+        light_svg=expand(
+            f"{GAME_THEORY_FIGURES}/{{figure}}.light.svg", figure=GAME_THEORY_DRAWN.FIGURES
+        ),
+        light_png=[
+            report(
+                f"{GAME_THEORY_FIGURES}/{figure}.light.png",
+                caption=CAPTION,
+                category="game_theory",
+                labels={"output": figure},
+            )
+            for figure in GAME_THEORY_DRAWN.FIGURES
+        ],
+        dark_svg=expand(
+            f"{GAME_THEORY_FIGURES}/{{figure}}.dark.svg", figure=GAME_THEORY_DRAWN.FIGURES
+        ),
+        dark_png=expand(
+            f"{GAME_THEORY_FIGURES}/{{figure}}.dark.png", figure=GAME_THEORY_DRAWN.FIGURES
+        ),
+        csv=expand(f"{GAME_THEORY_FIGURES}/{{figure}}.csv", figure=GAME_THEORY_DRAWN.FIGURES),
+        alt=expand(f"{GAME_THEORY_FIGURES}/{{figure}}.alt.txt", figure=GAME_THEORY_DRAWN.FIGURES),
+        tables=[
+            report(
+                f"{GAME_THEORY_TABLES}/{table}.html",
+                caption=CAPTION,
+                category="game_theory",
+                labels={"output": table},
+            )
+            for table in GAME_THEORY_DRAWN.TABLES
+        ],
+    log:
+        f"{PLAN.logs}/game_theory_draw_all.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        files=PLAN.files,
+        call=PLAN.call("studies.game_theory.figures:draw_all"),
+        caption=Caption(
+            "\n\n".join(
+                str(PLAN.caption("game_theory", output))
+                for output in (*GAME_THEORY_DRAWN.FIGURES, *GAME_THEORY_DRAWN.TABLES)
+            )
+        ),
+    shell:
+        PLAN.shell
+
+
+for figure in GAME_THEORY_DRAWN.FIGURES:
 
     rule:
         name:
             f"game_theory_{figure}"
         input:
-            **{name: f"{GAME_THEORY_RESULTS}/{file}" for name, file in drawn_from},
-        output:
-            light_svg=f"{GAME_THEORY_FIGURES}/{figure}.light.svg",
-            light_png=report(
-                f"{GAME_THEORY_FIGURES}/{figure}.light.png",
-                caption=CAPTION,
-                category="game_theory",
-                labels={"output": figure},
+            expand(
+                f"{GAME_THEORY_FIGURES}/{figure}.{{part}}",
+                part=("light.svg", "light.png", "dark.svg", "dark.png", "csv", "alt.txt"),
             ),
-            dark_svg=f"{GAME_THEORY_FIGURES}/{figure}.dark.svg",
-            dark_png=f"{GAME_THEORY_FIGURES}/{figure}.dark.png",
-            csv=f"{GAME_THEORY_FIGURES}/{figure}.csv",
-            alt=f"{GAME_THEORY_FIGURES}/{figure}.alt.txt",
-        log:
-            f"{PLAN.logs}/game_theory_{figure}.log",
-        threads: 1
-        resources:
-            mem_mb=1000,
-            runtime=5,
-        params:
-            files=PLAN.files,
-            call=PLAN.call(f"studies.game_theory.{GAME_THEORY_DRAWN.module_of(figure)}:{figure}"),
-            caption=PLAN.caption("game_theory", figure),
-        shell:
-            PLAN.shell
 
 
-for table, drawn_from in GAME_THEORY_DRAWN.TABLES.items():
+for table in GAME_THEORY_DRAWN.TABLES:
 
     rule:
         name:
             f"game_theory_{table}"
         input:
-            **{name: f"{GAME_THEORY_RESULTS}/{file}" for name, file in drawn_from},
-        output:
-            table=report(
-                f"{GAME_THEORY_TABLES}/{table}.html",
-                caption=CAPTION,
-                category="game_theory",
-                labels={"output": table},
-            ),
-        log:
-            f"{PLAN.logs}/game_theory_{table}.log",
-        threads: 1
-        resources:
-            mem_mb=1000,
-            runtime=5,
-        params:
-            files=PLAN.files,
-            call=PLAN.call(f"studies.game_theory.{GAME_THEORY_DRAWN.module_of(table)}:{table}"),
-            caption=PLAN.caption("game_theory", table),
-        shell:
-            PLAN.shell
+            f"{GAME_THEORY_TABLES}/{table}.html",
 
 
 MEASUREMENTS["game_theory"] = [

@@ -20,6 +20,9 @@ LONGEST_WINDOW = 15 * DAY
 #: Days of the hourly price series before the close.
 HOURLY_DAYS = 14
 
+#: Width of the price series that the Data API keeps for ever, in seconds.
+THREE_HOURS = 10_800
+
 #: Largest pages: documented maximum of events; trades within every cap ever documented.
 EVENTS_A_PAGE = 500
 TRADES_A_PAGE = 500
@@ -83,6 +86,18 @@ def price_window(hosts: Hosts, token: str, start: int, end: int, *, minutes: int
         raise ValueError(f"a price window has 1 to {LONGEST_WINDOW} seconds, not {end - start}")
     return (
         f"{hosts.clob}/prices-history?market={token}&startTs={start}&endTs={end}&fidelity={minutes}"
+    )
+
+
+def three_hour_prices(hosts: Hosts, token: str, close: float) -> str:
+    """Prices of a token every three hours over the 14 days before ``close``, which are kept.
+
+    The service leaves the end of its window out; here the close is in it.
+    """
+    end = math.floor(close)
+    return (
+        f"{hosts.data}/v2/prices-history?token_id={token}&start={end - HOURLY_DAYS * DAY}"
+        f"&end={end + 1}&bucket_seconds={THREE_HOURS}"
     )
 
 

@@ -6,7 +6,7 @@ that are added behind it change nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -19,11 +19,15 @@ from remeasure.model import Model
 from remeasure.store.frames import write_frame
 from remeasure.studies.polymarket.addresses import DAY, HOURLY_DAYS, Hosts
 from remeasure.studies.polymarket.fetch_prices import series_of, shard_markets
-from remeasure.studies.polymarket.prices import points
+from remeasure.studies.polymarket.fetch_three_hourly import three_hourly_of
+from remeasure.studies.polymarket.prices import points, three_hour_points
 from remeasure.studies.polymarket.settings import Definitions
 
 #: Days before the close at which convergence is measured.
 GRID_DAYS: Final = (60.0, 45.0, 30.0, 21.0, 14.0, 10.0, 7.0, 5.0, 3.0, 2.0, 1.0, 0.5)
+
+#: Market, kind, address and last second of a price series.
+Series = tuple[str, str, str, int | None]
 
 #: Series that are parsed at once.
 _CHUNK = 1000
@@ -65,6 +69,7 @@ def price_at_horizons(
     grid: Path,
     shard: str,
     settings: AsofStep,
+    three_hourly: Path | None = None,
 ) -> None:
     """Step: the prices of a shard's markets at the horizons that they lived through.
 
@@ -80,6 +85,8 @@ def price_at_horizons(
         Output, Parquet: a row for each long-lived market and grid day, see ``GRID_PRICES``.
     shard
         Number of the shard.
+    three_hourly
+        Input, where it was asked for: the three-hour series of markets without hourly ones.
 
     Raises
     ------
@@ -88,7 +95,12 @@ def price_at_horizons(
     """
     definitions = settings.definitions
     markets = shard_markets(population, sample, int(shard))
-    found = pl.concat([_no_points(), *_parsed(Manifest.read(manifest), markets, settings.hosts)])
+    kept = Manifest.read(manifest)
+    parts = [_no_points(), *_parsed(kept, list(series_of(markets, settings.hosts)), points)]
+    if three_hourly is not None:
+        later = Manifest.read(three_hourly)
+        parts += _parsed(later, _three_hourly(later, markets, settings.hosts), three_hour_points)
+    found = pl.concat(parts)
     horizons = targets(
         markets,
         pl.DataFrame(
@@ -124,16 +136,27 @@ def _no_points() -> pl.DataFrame:
     )
 
 
-def _parsed(manifest: Manifest, markets: pl.DataFrame, hosts: Hosts) -> Iterator[pl.DataFrame]:
+def _three_hourly(manifest: Manifest, markets: pl.DataFrame, hosts: Hosts) -> list[Series]:
+    """The series that were asked for: those in the manifest."""
+    asked = {entry.path for entry in manifest.files}
+    return [
+        (market, "three_hour", url, end)
+        for market, url, end in three_hourly_of(markets, hosts)
+        if layout.url_to_path(url) in asked
+    ]
+
+
+def _parsed(
+    manifest: Manifest, series: list[Series], parse: Callable[..., pl.DataFrame]
+) -> Iterator[pl.DataFrame]:
     entries = {entry.path: entry for entry in manifest.files}
-    series = list(series_of(markets, hosts))
     for first in range(0, len(series), _CHUNK):
         chunk = series[first : first + _CHUNK]
         bodies = [
             manifest.read_verified(entries[layout.url_to_path(url)]) for _, _, url, _ in chunk
         ]
         yield (
-            points(bodies, [end for *_, end in chunk], where=manifest.root)
+            parse(bodies, [end for *_, end in chunk], where=manifest.root)
             .join(
                 pl.DataFrame(
                     {
@@ -170,7 +193,7 @@ def priced(wanted: pl.DataFrame, found: pl.DataFrame, definitions: Definitions) 
     wanted
         Columns market, days, at (microseconds since 1970) and any others.
     found
-        Points: market, kind (hourly or life), t (seconds since 1970), p.
+        Points: market, kind (hourly, three_hour or life), t (seconds since 1970), p.
     definitions
         How old a price may be on each kind of series.
     """
@@ -178,6 +201,7 @@ def priced(wanted: pl.DataFrame, found: pl.DataFrame, definitions: Definitions) 
     each = []
     for kind, hours in (
         ("hourly", definitions.stale_hourly),
+        ("three_hour", definitions.stale_hourly),
         ("life", definitions.stale_life),
     ):
         series = (
@@ -194,11 +218,12 @@ def priced(wanted: pl.DataFrame, found: pl.DataFrame, definitions: Definitions) 
             check_sortedness=False,
         )
         age = (pl.col("at") - pl.col("time")) / 3.6e9
-        inside = pl.col("days") <= HOURLY_DAYS if kind == "hourly" else pl.lit(value=True)
+        inside = pl.lit(value=True) if kind == "life" else pl.col("days") <= HOURLY_DAYS
         fresh = joined.filter(inside & (age <= hours)).select(
             "row", price="p", stale_hours=age, price_source=pl.lit(kind)
         )
         each.append(fresh)
-    hourly, life = each
-    best = pl.concat([hourly, life.join(hourly, on="row", how="anti")])
+    best = each[0]
+    for coarser in each[1:]:
+        best = pl.concat([best, coarser.join(best, on="row", how="anti")])
     return rows.join(best, on="row", how="left").sort("row").drop("row")

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from remeasure.studies.polymarket.estimates import (
     FEW,
     Estimate,
+    Floats,
     Resampling,
     Rows,
-    ratio,
-    widened,
+    counted,
+    drawn_ratio,
+    of_few,
+    rare_events,
 )
 
 
 def by_band(
-    rows: Rows, edges: tuple[int, ...], resampling: Resampling
+    rows: Rows, edges: tuple[int, ...], resampling: Resampling, *, percentiles: bool = False
 ) -> dict[tuple[int, str], Estimate]:
     """Mean return, pooled return, win rate and cost of each band.
 
-    Where few contracts of a band won, or lost, the win rate is widened (``estimates.widened``),
-    and both returns with it: within a narrow band they are the win rate over a nearly constant
-    price.
+    Each of the first three is a weighted share of winners times what all winners would make of
+    it. Where the rarer of winning and losing happened in few events of a band, the share has
+    the interval of few (``estimates.of_few``), and the return has it through the share.
 
     Parameters
     ----------
@@ -32,59 +35,81 @@ def by_band(
         Contracts; those outside all bands take part in the resampling of events alone.
     edges
         Of the bands, in ten-thousandths, above 0.
+    percentiles
+        Whether all intervals are to be percentiles of resamples, as published.
 
     Returns
     -------
     By band and name: ``return``, ``pooled``, ``win`` and ``cost``.
     """
-    inside = rows.band(edges)[:, None] == np.arange(len(edges) - 1)
+    inside = _inside(rows, edges)
     w = rows.w[:, None] * inside
     p, y = np.where(rows.tick > 0, rows.p, 1.0)[:, None], rows.y[:, None]
     every = {
-        "return": (w * (y / p - 1), w),
-        "pooled": (w * (y - p), w * p),
-        "win": (w * y, w),
-        "cost": (w * p, w),
-    }
-    found = {
-        (index, of): each
-        for of, (top, bottom) in every.items()
-        for index, each in enumerate(ratio(rows, top, bottom, resampling))
+        "return": (w * (y / p - 1), w, 1.0),
+        "pooled": (w * (y - p), w * p, 1.0),
+        "win": (w * y, w, 0.0),
+        "cost": (w * p, w, 0.0),
     }
     with np.errstate(divide="ignore", invalid="ignore"):
-        per_win = (w / p).sum(axis=0) / w.sum(axis=0)
-    for index, few in enumerate(rare(rows, edges)):
-        win = found[index, "win"]
-        wide = found[index, "win"] = widened(win, few)
-        if few < FEW and math.isfinite(win.value):
-            for of, factor in (
-                ("return", float(per_win[index])),
-                ("pooled", 1 / found[index, "cost"].value),
-            ):
-                found[index, of] = _follow(found[index, of], wide, factor)
+        most = {
+            "return": (w / p).sum(axis=0) / w.sum(axis=0),
+            "pooled": w.sum(axis=0) / (w * p).sum(axis=0),
+            "win": np.ones(inside.shape[1]),
+        }
+    found = {}
+    few = [rare_events(rows, column) for column in inside.T]
+    for of, (top, bottom, stake) in every.items():
+        values, samples = drawn_ratio(rows, top, bottom, resampling)
+        for index, each in enumerate(counted(rows, values, samples, bottom != 0)):
+            rarer, events = few[index]
+            leans = of in most and rarer < FEW and not percentiles
+            found[index, of] = (
+                _of_few(each, samples[:, index], stake, float(most[of][index]), events)
+                if leans
+                else each
+            )
     return found
 
 
-def _follow(held: Estimate, win: Estimate, factor: float) -> Estimate:
-    """A return whose interval also holds what the ends of the win rate would make of it."""
-    if win.low is None or win.high is None:
+def won_per_dollar(rows: Rows, inside: NDArray[np.bool_], resampling: Resampling) -> list[Estimate]:
+    """Won over paid of the contracts in each column of ``inside``, shape (n, m): m estimates."""
+    w = rows.w[:, None] * inside
+    y, p = rows.y[:, None], rows.p[:, None]
+    values, samples = drawn_ratio(rows, w * y, w * p, resampling)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        most = w.sum(axis=0) / (w * p).sum(axis=0)
+    found = []
+    for index, each in enumerate(counted(rows, values, samples, inside)):
+        rarer, events = rare_events(rows, inside[:, index])
+        if rarer < FEW:
+            each = _of_few(each, samples[:, index], 0.0, float(most[index]), events)
+        found.append(each)
+    return found
+
+
+def _of_few(held: Estimate, samples: Floats, stake: float, most: float, events: float) -> Estimate:
+    """A number that is ``most`` times a share, less the stake, with the interval of few."""
+    share = replace(held, value=(held.value + stake) / most)
+    share = of_few(share, (samples + stake) / most, events)
+    if share.low is None or share.high is None:
         return held
-    ends = [held.value, held.low, held.high, factor * win.low - 1, factor * win.high - 1]
-    known = [each for each in ends if each is not None]
-    return replace(held, low=min(known), high=max(known))
+    low, high = most * share.low - stake, most * share.high - stake
+    # A rounding error must not leave the number outside.
+    return replace(held, low=min(low, held.value), high=max(high, held.value))
+
+
+def _inside(rows: Rows, edges: tuple[int, ...]) -> NDArray[np.bool_]:
+    return np.asarray(rows.band(edges)[:, None] == np.arange(len(edges) - 1))
 
 
 def rare(rows: Rows, edges: tuple[int, ...]) -> list[int]:
-    """The rarer outcome's number of contracts in each band."""
-    bands = rows.band(edges)
-    held = bands >= 0
-    won = np.bincount(bands[held], rows.y[held], len(edges) - 1)
-    size = np.bincount(bands[held], minlength=len(edges) - 1)
-    return [int(each) for each in np.minimum(won, size - won)]
+    """Number of events of each band in which its rarer outcome happened."""
+    return [rare_events(rows, column)[0] for column in _inside(rows, edges).T]
 
 
 def caution(few: int) -> str:
-    """A note where too few contracts of a band won or lost for resampling alone."""
+    """A note where the rarer outcome happened in too few events for percentiles."""
     if few >= FEW:
         return ""
-    return f"{few or 'none'} of the rarer outcome: widened by a score interval"
+    return f"the rarer outcome in {few or 'no'} events: exact binomial interval, effective number"

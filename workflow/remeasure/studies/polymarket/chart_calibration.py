@@ -36,8 +36,8 @@ def _conditions() -> list[str]:
 
 def _diagonal(ax: Axes, theme: Theme) -> None:
     ax.plot([0, 100], [0, 100], color=theme.muted, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1.5)
-    ax.set_xlim(0, 100)
-    ax.set_ylim(-2, 102)
+    ax.set_xlim(-3, 103)
+    ax.set_ylim(-3, 103)
     ax.set_xticks([0, 25, 50, 75, 100])
     ax.set_yticks([0, 25, 50, 75, 100])
 
@@ -190,6 +190,10 @@ def _draw_forecasters(
         _diagonal(ax, theme)
         if rate is not None:
             ax.plot([rate], [rate], marker="s", markersize=8, color=theme.muted, linestyle="none")
+            if not number:
+                ax.text(
+                    rate + 9, rate - 9, "base rate", fontsize=SMALL, color=theme.muted, va="top"
+                )
         whisker_points(ax, numbers(own, "price"), own, colour=theme.colour(number))
         row = found(briers, copy=copy)
         value = "" if row is None or row["value"] is None else f"\nBrier {row['value']:.3f}"

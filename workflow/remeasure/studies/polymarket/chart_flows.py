@@ -20,9 +20,9 @@ TRAP = Flow(
 
 UMA = Flow(
     stages=(
-        Stage("1 Proposal", "somebody posts\na bond and an\noutcome", 0),
+        Stage("1 Proposal", "a bond and\nan outcome\nare posted", 0),
         Stage("2 Dispute", "two hours for\nanybody to\nobject", 1),
-        Stage("3 Again", "a new proposal,\nand a second\ndispute", 1),
+        Stage("3 Again", "a new one,\nand a second\ndispute", 1),
         Stage("4 Vote", "holders of the\ntoken vote for\ntwo days", 2),
     ),
     height=1.8,

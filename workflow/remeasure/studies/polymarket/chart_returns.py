@@ -6,7 +6,9 @@ from functools import partial
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from remeasure.draw.chart import (
     WIDTH,
@@ -34,6 +36,8 @@ from remeasure.studies.polymarket.chart_parts import (
     whisker_points,
     with_printed,
 )
+
+Floats = NDArray[np.float64]
 
 #: Bands that the first panel shows: cheap contracts move far more than dear ones.
 CHEAP = 7
@@ -106,11 +110,38 @@ def _draw_returns(figure: Figure, theme: Theme, *, data: pl.DataFrame) -> None:
         )
         published(ax, x, numbers(own, "published"), theme)
         guide(ax, theme, y=0)
+        high = numbers(own, "high")
+        top = _top(high, np.concatenate([value, numbers(own, "published")]))
+        if top is not None:
+            ax.set_ylim(top=top)
+            _arrows(ax, theme, x, high, top)
         ax.set_xticks(x, own["name"].to_list(), fontsize=SMALL)
         label_axes(ax, x="price", x_unit="cents", y="return", y_unit="%")
         thousands(ax.yaxis)
     interval_key(axes[0], theme)
     legend_above(axes[0])
+
+
+def _arrows(ax: Axes, theme: Theme, x: Floats, high: Floats, top: float) -> None:
+    """Mark the intervals that end above the frame."""
+    beyond = high > top
+    (drawn,) = ax.plot(
+        x[beyond],
+        np.full(int(beyond.sum()), top),
+        marker="^",
+        color=theme.text,
+        linestyle="none",
+        clip_on=False,
+    )
+    drawn.set_in_layout(False)
+
+
+def _top(high: Floats, reached: Floats) -> float | None:
+    """Where the frame ends when one interval dwarfs all others; None where none does."""
+    known = np.sort(high[np.isfinite(high)])
+    if known.size < 3 or known[-1] <= 2 * max(known[-2], 0.0):
+        return None
+    return 1.25 * float(max(known[-2], np.nanmax(reached)))
 
 
 def spread(table: pl.DataFrame) -> Chart:
@@ -296,7 +327,10 @@ def _draw_trap(figure: Figure, theme: Theme, *, data: pl.DataFrame) -> None:
         reached = np.concatenate([value, numbers(own, "published")])
         highest = max(highest, float(np.nanmax(reached)) * 1.35)
     axes[1].set_ylabel("")
-    # The widest intervals leave the frame; the values never do.
+    # The widest intervals leave the frame, and an arrow says so; the values never do.
     axes[0].set_ylim(0, highest)
+    for ax, panel in zip(axes, TRAP_NAMES, strict=True):
+        own = data.filter(pl.col("panel") == panel)
+        _arrows(ax, theme, numbers(own, "bin"), numbers(own, "high"), highest)
     interval_key(axes[1], theme)
     axes[1].legend(loc="upper right")

@@ -160,7 +160,8 @@ def _draw_convergence(figure: Figure, theme: Theme, *, data: pl.DataFrame) -> No
     if base.height:
         level = float(numbers(base, "value")[0])
         guide(top, theme, y=level)
-        top.text(62, level, "base rate always ", fontsize=SMALL, va="bottom", color=theme.muted)
+        below = 0.98 * level
+        top.text(62, below, "base rate always", fontsize=SMALL, va="top", color=theme.muted)
         top.set_ylim(0, 1.16 * level)
     bottom.set_ylim(0, 100)
     bottom.set_xscale("log")

@@ -20,14 +20,13 @@ from remeasure.stats.bands import band, names, ticks
 from remeasure.stats.platt import fit_platt, resampled_platt
 from remeasure.store.frames import write_frame
 from remeasure.store.tables import read_table
-from remeasure.studies.polymarket.band_sums import by_band
+from remeasure.studies.polymarket.band_sums import by_band, won_per_dollar
 from remeasure.studies.polymarket.estimates import (
     Estimate,
     Resampling,
     Rows,
     Scored,
     estimated,
-    ratio,
 )
 from remeasure.studies.polymarket.frames import ESTIMATE
 from remeasure.studies.polymarket.schema import BOOK_SNAPSHOT
@@ -184,8 +183,8 @@ def _trap(
         dollars = np.tile(frame["total_dollars"].fill_null(-1.0).to_numpy(), 2)
         cheap = (rows.tick >= low) & (rows.tick < high)
         for quantity, (least, most) in TRAP_ENDS.items():
-            w = (rows.w * (cheap & (dollars >= least) & (dollars < most)))[:, None]
-            won = ratio(rows, w * rows.y[:, None], w * rows.p[:, None], resampling)[0]
+            inside = cheap & (dollars >= least) & (dollars < most)
+            won = won_per_dollar(rows, inside[:, None], resampling)[0]
             yield Variant(14, words, f"{quantity} of total volume", "won per dollar", won)
 
 

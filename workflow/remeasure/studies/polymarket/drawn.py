@@ -19,6 +19,8 @@ FEATURES = frozenset(
         "truth.parquet",
         "real.duckdb",
         "probe.parquet",
+        "synthetic.manifest.json",
+        "intervals.manifest.json",
     }
 )
 
@@ -118,7 +120,7 @@ EXPERIMENTS: dict[str, tuple[str, tuple[Input, ...], tuple[Input, ...]]] = {
     "synthetic": (
         "synthetic:measure_synthetic",
         (),
-        (("synthetic", "synthetic.parquet"),),
+        (("synthetic", "synthetic.parquet"), ("manifest", "synthetic.manifest.json")),
     ),
     "headline": (
         "headline:measure_headline",
@@ -133,7 +135,11 @@ EXPERIMENTS: dict[str, tuple[str, tuple[Input, ...], tuple[Input, ...]]] = {
 
 #: Steps that measure nothing published, likewise.
 RESULTS: dict[str, tuple[str, tuple[Input, ...], tuple[Input, ...]]] = {
-    "intervals": ("intervals:measure_intervals", (), (("intervals", "intervals.parquet"),)),
+    "intervals": (
+        "intervals:measure_intervals",
+        (),
+        (("intervals", "intervals.parquet"), ("manifest", "intervals.manifest.json")),
+    ),
     "definitions": (
         "definitions:compare_definitions",
         (("forecasts", "forecasts.duckdb"), ("snapshot", "snapshot.duckdb")),

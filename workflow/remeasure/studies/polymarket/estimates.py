@@ -1,9 +1,9 @@
 """From sets of forecasts to numbers with intervals, and from these to answers.
 
 Every interval is made by resampling whole events: markets of one event share a fate. Weights
-are held fixed. Intervals are central percentiles, each let hold its own estimate, but for two
-that percentiles would miss: the gap and the reliability term (``stats.gap_interval``). Shares
-and returns that rest on a handful of winners, or losers, are widened (:func:`widened`).
+are held fixed. Intervals are central percentiles, each let hold its own estimate, but for three
+that percentiles would miss: the gap and the reliability term (``stats.gap_interval``), and
+shares and returns that rest on few winners, or losers (:func:`of_few`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from remeasure.stats.bands import ONE as TICKS_OF_ONE
 from remeasure.stats.bands import band, complement, ticks
 from remeasure.stats.calibration import Murphy, bin_moments, gap, murphy
 from remeasure.stats.cluster_bootstrap import Clusters, cluster_sums, resampled_sums
+from remeasure.stats.effective_share import effective_interval
 from remeasure.stats.gap_interval import gap_interval, reliability_interval
-from remeasure.stats.proportion import wilson
 from remeasure.stats.sampling import effective_size
 from remeasure.studies.polymarket.sets import BINS
 
@@ -33,8 +33,8 @@ Ints = NDArray[np.int64]
 #: Columns of the moments of a bin.
 PRICES, OUTCOMES = 1, 2
 
-#: Fewer of the rarer outcome than this: resampling sees too little of chance.
-FEW = 10
+#: Fewer events than this in which the rarer outcome happened: percentiles of resamples lean.
+FEW = 50
 
 #: Resamples in which a number does not exist, as the return of a band that was not drawn, are
 #: left out; with fewer than this share left there is no interval.
@@ -168,30 +168,54 @@ def ends(value: float, samples: Floats) -> tuple[float | None, float | None]:
     return min(float(low), value), max(float(high), value)
 
 
-def widened(share: Estimate, rarer: int) -> Estimate:
-    """A share whose interval also holds the score interval, where it rests on few outcomes.
+def of_few(share: Estimate, samples: Floats, events: float) -> Estimate:
+    """A share that rests on few winners, or losers, with an interval that does not lean.
 
-    A band in which everything was won is won in every resample: percentiles then say that it is
-    certain. Wilson's interval on the effective number of markets does not.
+    A band in which everything was won is won in every resample, and one that drew few winners
+    is drawn with few: percentiles are then too short, and too low. The exact binomial interval
+    is not; its number of trials is the one that gives the share the variance of its resamples,
+    at most the number of rows (``stats.effective_share``).
 
     Parameters
     ----------
     share
         A weighted share within 0..1.
-    rarer
-        How many rows had the rarer outcome.
+    samples
+        The same of each resample.
+    events
+        Effective number of events, for a share of 0 or 1, whose resamples do not vary.
     """
-    n = round(share.effective)
-    if rarer >= FEW or n < 1 or not math.isfinite(share.value):
+    if not math.isfinite(share.value) or events <= 0:
         return share
-    count = share.value * n
-    low, high = (
-        wilson(math.floor(count + 1e-9), n)[0],
-        wilson(min(n, math.ceil(count - 1e-9)), n)[1],
-    )
-    ends = [low, high, share.value, share.low, share.high]
-    known = [each for each in ends if each is not None]
-    return replace(share, low=min(known), high=max(known))
+    value = min(max(share.value, 0.0), 1.0)
+    there = samples[np.isfinite(samples)]
+    spread = float(np.var(there, ddof=1)) if there.size > 1 else 0.0
+    alone = value * (1 - value)
+    known = spread > 0 and there.size >= ENOUGH * samples.size
+    n = min(alone / spread, float(share.n)) if known and alone > 0 else events
+    low, high = effective_interval(value, n)
+    return replace(share, low=low, high=high)
+
+
+def rare_events(rows: Rows, inside: NDArray[np.bool_]) -> tuple[int, float]:
+    """Events in which the rarer outcome of some rows happened, and effective events of all.
+
+    ``inside`` chooses the rows, shape (n,). The second number is Kish's, from the weights that
+    events have within.
+    """
+    codes, won = rows.clusters.codes[inside], rows.y[inside] > 0
+    fewer = min(np.unique(codes[won]).size, np.unique(codes[~won]).size)
+    return fewer, effective_size(np.bincount(codes, rows.w[inside], 1))
+
+
+def drawn_ratio(
+    rows: Rows, numerator: Floats, denominator: Floats, resampling: Resampling
+) -> tuple[Floats, Floats]:
+    """Ratios of sums, (m,) for columns (n, m), and those of each resample, (resamples, m)."""
+    sums = cluster_sums(np.stack([numerator, denominator], axis=-1), rows.clusters)
+    drawn, whole = resampling.of(sums), sums.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return whole[:, 0] / whole[:, 1], drawn[..., 0] / drawn[..., 1]
 
 
 def ratio(
@@ -201,11 +225,14 @@ def ratio(
 
     ``n``, weight and effective size of an estimate count rows with a denominator.
     """
-    sums = cluster_sums(np.stack([numerator, denominator], axis=-1), rows.clusters)
-    drawn, whole = resampling.of(sums), sums.sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values, samples = whole[:, 0] / whole[:, 1], drawn[..., 0] / drawn[..., 1]
-    inside = denominator != 0
+    values, samples = drawn_ratio(rows, numerator, denominator, resampling)
+    return counted(rows, values, samples, denominator != 0)
+
+
+def counted(
+    rows: Rows, values: Floats, samples: Floats, inside: NDArray[np.bool_]
+) -> list[Estimate]:
+    """Estimates of values (m,) from their resamples and the rows that each rests on, (n, m)."""
     found = []
     for index, value in enumerate(values):
         low, high = ends(float(value), samples[:, index])
@@ -282,7 +309,7 @@ class Scored:
         for index, value in enumerate(values):
             low, high = ends(float(value), samples[:, index])
             inside = bins == index
-            w, won = self.rows.w[inside], self.rows.y[inside].sum()
+            w = self.rows.w[inside]
             estimate = Estimate(
                 value=float(value),
                 low=low,
@@ -291,8 +318,10 @@ class Scored:
                 weight=float(w.sum()),
                 effective=effective_size(w),
             )
-            rarer = int(min(won, w.size - won))
-            found.append(widened(estimate, rarer) if sums == OUTCOMES else estimate)
+            if sums == OUTCOMES:
+                rarer, events = rare_events(self.rows, inside)
+                estimate = of_few(estimate, samples[:, index], events) if rarer < FEW else estimate
+            found.append(estimate)
         return found
 
 
@@ -335,6 +364,10 @@ def answer(
     def scaled(number: float | None) -> float | None:
         return None if number is None else factor * number
 
+    # An estimate without an interval is not expected to meet its truth.
+    bare = estimate.truth is not None and estimate.low is None
+    if bare:
+        note = f"{note}; too few events for an interval".removeprefix("; ")
     return Measurement(
         output_id=output,
         quantity=quantity,
@@ -343,7 +376,7 @@ def answer(
         low=scaled(estimate.low),
         high=scaled(estimate.high),
         n=None if count or not estimate.n else estimate.n,
-        truth=scaled(estimate.truth),
+        truth=None if bare else scaled(estimate.truth),
         coverage=coverage,
         note=note,
     )

@@ -26,6 +26,7 @@ import pandera.polars as pa
 import polars as pl
 from numpy.typing import NDArray
 
+from remeasure.fetch.manifest import Manifest
 from remeasure.model import Model
 from remeasure.stats.calibration import gap
 from remeasure.stats.cluster_bootstrap import Clusters, draw_counts
@@ -50,9 +51,9 @@ from remeasure.studies.polymarket.world import (
 
 Floats = NDArray[np.float64]
 
-#: Bands of the tails, in ten-thousandths.
-CHEAP: Final = (200, 500)
-DEAR: Final = (9500, 9800)
+#: Returns at the tails, and their bands in ten-thousandths.
+TAILS: Final = {"return, 2-5 cents": (200, 500), "return, 95-98 cents": (9500, 9800)}
+EDGES: Final = tuple(sorted(edge for band in TAILS.values() for edge in band))
 
 #: The recipe's draws with more by topic, so that smaller worlds hold enough markets, and more
 #: of them from one event.
@@ -97,7 +98,9 @@ class Kind:
     shared: float
 
 
-KINDS: Final = (Kind("recipe", EXCLUSIVE_SHARE, 0.0), Kind("ladders", 0.0, 0.9))
+def kinds(settings: WorldsSettings) -> tuple[Kind, Kind]:
+    """The study's recipe, and ladders in which nothing excludes and markets share a fate."""
+    return Kind("recipe", EXCLUSIVE_SHARE, 0.0), Kind("ladders", 0.0, settings.shared)
 
 
 class Repeated(Resampling):
@@ -124,16 +127,19 @@ class IntervalsStep(Model):
     generator: GeneratorSettings
 
 
-def measure_intervals(*, intervals: Path, settings: IntervalsStep) -> None:
+def measure_intervals(*, manifest: Path, intervals: Path, settings: IntervalsStep) -> None:
     """Step: how often intervals cover.
 
     Parameters
     ----------
+    manifest
+        Output, JSON: lists no raw file, but says that the origin is ``generated``.
     intervals
         Output, Parquet: see ``INTERVALS``.
     """
-    frames = [coverage(kind, settings) for kind in KINDS]
+    frames = [coverage(kind, settings) for kind in kinds(settings.worlds)]
     write_frame(pl.concat(frames), intervals, INTERVALS)
+    Manifest.of("polymarket_intervals", "generated", ".", []).write(manifest)
 
 
 def coverage(kind: Kind, settings: IntervalsStep) -> pl.DataFrame:
@@ -202,8 +208,11 @@ def estimates(rows: Rows, resamples: int, seed: int) -> Iterator[tuple[str, Esti
     yield "average gap, percentiles", replace(found, low=float(low), high=float(high))
     yield "skill", scored.part("skill")
     both = rows.both_sides()
-    for name, edges in (("return, 2-5 cents", CHEAP), ("return, 95-98 cents", DEAR)):
-        yield name, by_band(both, edges, resampling)[0, "return"]
+    own, plain = (by_band(both, EDGES, resampling, percentiles=each) for each in (False, True))
+    for name, (low, _) in TAILS.items():
+        band = EDGES.index(low)
+        yield name, own[band, "return"]
+        yield f"{name}, percentiles", plain[band, "return"]
 
 
 def slopes(rows: Rows, resamples: int, seed: int) -> Iterator[tuple[str, Estimate]]:
@@ -235,11 +244,11 @@ def truths(kind: Kind, settings: IntervalsStep) -> dict[str, float]:
     )
     scored, both = Scored.of(rows, None), rows.both_sides()
     known = {"average gap": float(gap(scored.moments))}
-    known["average gap, percentiles"] = known["average gap"]
     known["skill"] = float(scored.parts.skill)
-    for name, (low, high) in (("return, 2-5 cents", CHEAP), ("return, 95-98 cents", DEAR)):
+    for name, (low, high) in TAILS.items():
         inside = (both.tick >= low) & (both.tick < high)
         known[name] = float(np.mean(both.y[inside] / both.p[inside] - 1))
+    known |= {f"{name}, percentiles": known[name] for name in ("average gap", *TAILS)}
     known["slope, weighted"] = known["slope, unweighted"] = settings.generator.distortion[0]
     assert all(map(math.isfinite, known.values()))  # noqa: S101 - large worlds fill all bands
     return known

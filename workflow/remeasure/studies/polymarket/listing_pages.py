@@ -98,20 +98,20 @@ def decoded(body: bytes, where: object) -> pl.Series:
     frame = _usual(body)
     if frame is None:
         frame = _any_form(body, where)
-    page = frame.to_struct("page")
-    if (message := page.struct.field("error")[0]) is not None:
+    error = frame["error"]
+    if error.null_count() == 0:
         raise Throttled(
-            f"the service answers with an error: {message}",
+            f"the service answers with an error: {error[0]}",
             where=where,
             remedy="run again later, with a lower rate",
         )
-    if page.struct.field("events")[0] is None:
+    if frame["events"].null_count():
         raise SourceError(
             "this answer has no events",
             where=where,
             remedy="look at the answer: the service has changed its format",
         )
-    return page
+    return frame.to_struct("page")
 
 
 def _usual(body: bytes) -> pl.DataFrame | None:
@@ -285,4 +285,11 @@ def _first_token() -> pl.Expr:
 
 def _first_digits(lists: pl.Series) -> pl.Series:
     first = lists if lists.dtype == pl.String else lists.list.first()
-    return first.str.extract(r'^\s*(?:\[\s*"?)?(\d+)', 1)
+    # The usual form needs no groups of a pattern, which cost ten times as much.
+    quoted = first.str.splitn('"', 3).struct.unnest()
+    usual = (quoted["field_0"] == "[") & quoted["field_1"].str.contains(r"^\d+$")
+    found = quoted["field_1"].set(~usual.fill_null(value=False), None)
+    if (odd := found.is_null() & first.is_not_null()).any():
+        rare = first.set(~odd, None).str.extract(r'^\s*(?:\[\s*"?)?(\d+)', 1)
+        found = found.zip_with(~odd, rare)
+    return found

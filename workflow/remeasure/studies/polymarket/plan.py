@@ -102,6 +102,7 @@ def _crawl(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
             "closed": False,
         },
         "fetch_prices:fetch_prices": fetched,
+        "fetch_three_hourly:fetch_three_hourly": fetched,
         "fetch_trades:fetch_trades": {**fetched, "definitions": settings.definitions},
         "side_series:fetch_series": {**fetched, "window": settings.window},
     }
@@ -128,6 +129,8 @@ def _problems(settings: Settings, mirror: str | None) -> Iterator[str]:
     definitions = settings.definitions
     if settings.origin == "mirror" and mirror is None:
         yield "mirror: polymarket.origin is mirror, so this must name a folder"
+    if settings.origin == "generated" and settings.crawl.three_hourly:
+        yield "polymarket.crawl.three_hourly: the generated market has no such series; false"
     if settings.origin == "files":
         for name, folder in settings.files:
             if folder is not None and not Path(folder).is_dir():

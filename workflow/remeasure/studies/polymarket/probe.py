@@ -30,6 +30,7 @@ from remeasure.studies.polymarket.addresses import (
     events_page,
     hourly_prices,
     life_prices,
+    three_hour_prices,
     trades_page,
 )
 from remeasure.studies.polymarket.settings import CrawlSettings
@@ -187,6 +188,16 @@ def _life(seen: Seen) -> tuple[bool, str]:
     return isinstance(answer["history"], list), f"{len(answer['history'])} points of 12 hours"
 
 
+def _three_hour(seen: Seen) -> tuple[bool, str]:
+    market = seen.market()
+    answer = seen.json(
+        three_hour_prices(seen.settings.crawl.hosts, market["tokens"][0], market["close"])
+    )
+    found = answer["data"] or []
+    odd = sum(not 0 <= each["price"] <= 1 or each["timestamp"] < 1 << 30 for each in found)
+    return odd == 0, f"{len(found)} points, {odd} of another unit"
+
+
 def _sum_to_one(seen: Seen) -> tuple[bool, str]:
     market, hosts = seen.market(), seen.settings.crawl.hosts
     one, two = (
@@ -238,6 +249,7 @@ ASSUMPTIONS: Final[dict[str, tuple[str, Probe]]] = {
     "cursor": ("after_cursor leads to a page of other events", _cursor),
     "encodings": ("lists come as JSON in a text, or as lists", _lists_in_texts),
     "hourly prices": ("14 days before the close come hourly, from 0 to 1", _hourly),
+    "three-hour prices": ("the Data API has prices of every three hours", _three_hour),
     "window": ("a price window above 15 days is refused", _long_window),
     "life prices": ("interval=max with 720 minutes is answered", _life),
     "both sides": ("the two tokens of a market sum to 1 within a tick", _sum_to_one),

@@ -23,6 +23,10 @@ def remote(settings: Settings, config: Config) -> list[RemoteFile]:
     return [
         RemoteFile("polymarket_events", Wanted(f"{hosts.gamma}/events/keyset?{every}")),
         RemoteFile("polymarket_prices", Wanted(f"{hosts.clob}/prices-history?{every}")),
+        *(
+            RemoteFile("polymarket_three_hourly", Wanted(f"{hosts.data}/v2/prices-history?{each}"))
+            for each in ([every] if settings.crawl.three_hourly else [])
+        ),
         RemoteFile("polymarket_trades", Wanted(f"{hosts.data}/trades?{every}")),
         RemoteFile(
             "binance_bitcoin_months",

@@ -105,8 +105,41 @@ rule polymarket_prices:
         PLAN.shell
 
 
+# Markets whose hourly series came empty: the Data API keeps prices of every three hours.
+POLYMARKET_THREE_HOURLY = {}
+
+
+if POLYMARKET.crawl.three_hourly:
+
+    rule polymarket_three_hourly:
+        input:
+            **POLYMARKET_PROBED,
+            population=rules.polymarket_population.output.population,
+            sample=rules.polymarket_sample.output.sample,
+            prices=rules.polymarket_prices.output.manifest,
+        output:
+            manifest=f"{PLAN.features}/polymarket_three_hourly_{{shard}}.manifest.json",
+        log:
+            f"{PLAN.logs}/polymarket_three_hourly_{{shard}}.log",
+        wildcard_constraints:
+            shard="[0-9]+",
+        threads: 1
+        resources:
+            mem_mb=1000,
+            runtime=2880,
+            host_data=1,
+        params:
+            files=PLAN.files,
+            call=PLAN.call("studies.polymarket.fetch_three_hourly:fetch_three_hourly"),
+        shell:
+            PLAN.shell
+
+    POLYMARKET_THREE_HOURLY = {"three_hourly": rules.polymarket_three_hourly.output.manifest}
+
+
 rule polymarket_asof:
     input:
+        **POLYMARKET_THREE_HOURLY,
         population=rules.polymarket_population.output.population,
         sample=rules.polymarket_sample.output.sample,
         manifest=rules.polymarket_prices.output.manifest,

@@ -95,7 +95,7 @@ FORECASTS = Table(
         Column(
             name="price_source",
             sql="VARCHAR",
-            meaning="hourly, life or table: the series that the price is from",
+            meaning="hourly, three_hour, life or table: the series that the price is from",
             null=True,
         ),
     ),

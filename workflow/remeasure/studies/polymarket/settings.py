@@ -148,12 +148,20 @@ class GeneratorSettings(Model):
 
 
 class WorldsSettings(Model):
-    """Honesty of intervals: generated worlds, events of each, resamples of each."""
+    """Honesty of intervals: generated worlds, events of each, resamples of each.
+
+    Attributes
+    ----------
+    shared
+        In the worlds of ladders, correlation of what the markets of an event start from, of
+        their luck and of their evidence.
+    """
 
     worlds: int = Field(ge=2)
     events: int = Field(ge=100)
     resamples: int = Field(ge=50)
     seed: int = Field(ge=0)
+    shared: float = Field(gt=0, lt=1)
 
 
 class SyntheticSettings(Model):
@@ -188,6 +196,9 @@ class CrawlSettings(Model):
         Rows of a page of trades; the probe proves that the service sends so many.
     offset_cap
         Largest offset that is asked for; a window with more trades is cut in two.
+    three_hourly
+        Whether markets without hourly prices are asked for at the Data API, which keeps prices
+        of every three hours.
     """
 
     hosts: Hosts
@@ -196,6 +207,7 @@ class CrawlSettings(Model):
     shards: int = Field(ge=1, le=4096)
     trades_rows: int = Field(ge=1, le=10_000)
     offset_cap: int = Field(ge=0)
+    three_hourly: bool
 
     @model_validator(mode="after")
     def _rising(self) -> Self:

@@ -18,6 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from remeasure.fetch.manifest import Manifest
 from remeasure.ledger.measurement import WHOLE, Measurement
 from remeasure.model import Model
 from remeasure.stats.calibration import skill
@@ -60,6 +61,13 @@ DOLLARS: Final = {
 }
 PANEL: Final = {"1 month": "month", "1 week": "week", "1 day": "day"}
 
+#: Numbers whose truth the generator plants: the slope of the really traded markets in its
+#: settings, and no intercept. The weighted fit is right up to a bias of one over the number of
+#: markets, far within its interval; the unweighted one is not, and everything else is a ratio
+#: or a score of a finite population whose truth no setting holds.
+SLOPES: Final = ("Platt slope", "Platt slope, weighted, prototype mean")
+PLANTED: Final = {"Platt intercept": 0.0}
+
 SYNTHETIC = pa.DataFrameSchema(
     {
         "seed": pa.Column(pl.Int64),
@@ -81,11 +89,15 @@ class SyntheticStep(Model):
     events: int = EVENTS
 
 
-def measure_synthetic(*, synthetic: Path, settings: SyntheticStep) -> list[Measurement]:
+def measure_synthetic(
+    *, manifest: Path, synthetic: Path, settings: SyntheticStep
+) -> list[Measurement]:
     """Step: means over worlds of the card's scale.
 
     Parameters
     ----------
+    manifest
+        Output, JSON: lists no raw file, but says that the origin is ``generated``.
     synthetic
         Output, Parquet: see ``SYNTHETIC``.
     """
@@ -99,10 +111,17 @@ def measure_synthetic(*, synthetic: Path, settings: SyntheticStep) -> list[Measu
                 rows.append((seed, quantity, condition, value))
     table = pl.DataFrame(rows, schema=list(SYNTHETIC.columns), orient="row")
     write_frame(table, synthetic, SYNTHETIC)
+    Manifest.of("polymarket_synthetic", "generated", ".", []).write(manifest)
     whole = settings.worlds == SEEDS and settings.events == EVENTS
     covered = WHOLE if whole else f"{settings.worlds} worlds of {settings.events} events"
+    planted = {**PLANTED, **dict.fromkeys(SLOPES, settings.generator.distortion[0])}
     measured = [
-        _answer(str(quantity), str(condition), each["value"].to_numpy(), covered)
+        _answer(
+            (str(quantity), str(condition)),
+            each["value"].to_numpy(),
+            covered,
+            planted.get(str(quantity)),
+        )
         for (quantity, condition), each in table.group_by(
             "quantity", "condition", maintain_order=True
         )
@@ -110,7 +129,8 @@ def measure_synthetic(*, synthetic: Path, settings: SyntheticStep) -> list[Measu
     return answer_all(measured, OUTPUTS, "no world has it")
 
 
-def _answer(quantity: str, condition: str, values: Floats, covered: str) -> Measurement:
+def _answer(key: Key, values: Floats, covered: str, truth: float | None) -> Measurement:
+    quantity, condition = key
     mean = float(values.mean())
     low = high = None
     if values.size > 1 and "generator truth" not in condition:
@@ -124,6 +144,7 @@ def _answer(quantity: str, condition: str, values: Floats, covered: str) -> Meas
         low=low,
         high=high,
         n=int(values.size),
+        truth=truth,
         coverage=covered,
     )
 

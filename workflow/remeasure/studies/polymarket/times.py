@@ -26,6 +26,8 @@ def parsed_times(texts: pl.Series) -> pl.Series:
     more = ~(rest.is_in(["Z", "+00", "+00:00", ""])).fill_null(value=True)
     if not more.any():
         return moment
+    if more.all():
+        return moment + _shift(rest)
     rows = more.arg_true()
     return moment.scatter(rows, moment.gather(rows) + _shift(rest.gather(rows)))
 

@@ -7,6 +7,7 @@ the mistake; the right panel sorts the same contracts by dollars traded before t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +16,11 @@ from numpy.typing import NDArray
 
 from remeasure.ledger.measurement import Measurement
 from remeasure.model import Model
-from remeasure.stats.bands import band, ticks
+from remeasure.stats.bands import band, complement, ticks
 from remeasure.store.frames import write_frame
+from remeasure.studies.polymarket.band_sums import by_band, won_per_dollar
 from remeasure.studies.polymarket.estimates import (
     Estimate,
-    Floats,
     Ints,
     Resampling,
     Rows,
@@ -165,14 +166,13 @@ def _won_per_dollar(
     both = rows.both_sides()
     both_bins = np.concatenate([bins, bins])
     cheap = longshots(both, settings)
-    columns: Floats = np.column_stack(
+    columns = np.column_stack(
         [cheap & (both_bins == index) for index in range(count)] + [cheap & (both_bins >= 0)]
     )
-    w = both.w[:, None] * columns
-    p, y = both.p[:, None], both.y[:, None]
+    mirrored = replace(both, tick=complement(both.tick), y=1 - both.y)
     return {
-        "longshots": ratio(both, w * y, w * p, resampling),
-        "favourites": ratio(both, w * (1 - y), w * (1 - p), resampling),
+        "longshots": won_per_dollar(both, columns, resampling),
+        "favourites": won_per_dollar(mirrored, columns, resampling),
     }
 
 
@@ -180,10 +180,7 @@ def first_sample(drawn: pl.DataFrame, sides: str, resampling: Resampling) -> Est
     """Mean return of 10-20 cent contracts in the draw by size, every market counted alike."""
     rows = Rows.of(drawn, weight=None)
     rows = rows.both_sides() if sides == "both" else rows
-    inside = (rows.tick >= FIRST_BAND[0]) & (rows.tick < FIRST_BAND[1])
-    price = np.where(inside, rows.p, 1.0)
-    gain = np.where(inside, rows.y / price - 1, 0.0)
-    return ratio(rows, gain[:, None], inside[:, None].astype(np.float64), resampling)[0]
+    return by_band(rows, FIRST_BAND, resampling)[0, "return"]
 
 
 def _longshot_price(week: pl.DataFrame, settings: TrapStep, resampling: Resampling) -> Estimate:

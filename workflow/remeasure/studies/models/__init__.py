@@ -1,0 +1,1 @@
+"""The models page: sizes, caches, positions and parity of every model of the model room."""
