@@ -59,6 +59,7 @@ log = logging.getLogger("remeasure")
 
 #: Distributions whose versions a record names where the step has loaded them.
 RECORDED = {
+    "chess": "chess",
     "duckdb": "duckdb",
     "lightgbm": "lightgbm",
     "matplotlib": "matplotlib",

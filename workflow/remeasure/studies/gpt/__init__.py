@@ -1,0 +1,1 @@
+"""GPT-2 from scratch, and a chess GPT whose states are asked for the board."""
