@@ -71,6 +71,7 @@ def test_arrays_come_back_in_their_shapes(tmp_path: Path) -> None:
         gifti(np.zeros(4, "f4"), Dim0="99999999999"),
         gifti(np.zeros(4, "f4"))[:-9],
     ],
+    ids=["plain", "cut XML", "other XML", "long", "short", "ASCII", "complex", "huge", "cut gzip"],
 )
 def test_other_files_are_refused(tmp_path: Path, body: bytes) -> None:
     path = tmp_path / "a.gii.gz"

@@ -61,6 +61,7 @@ def test_a_length_beyond_a_dimension_stands_elsewhere() -> None:
         nifti(np.zeros(8), (2, 2, 2))[:344] + b"ni1\0",
         nifti(np.zeros(8), (0, 2, 2)),
     ],
+    ids=["empty", "no gzip", "cut gzip", "short", "other magic", "no length"],
 )
 def test_other_bytes_are_refused(body: bytes) -> None:
     with pytest.raises(DataError, match="no NIfTI file"):
