@@ -96,11 +96,11 @@ def copied(folder: Path, source: Path = PROJECT, *, everything: bool = False) ->
     if not everything:
         config = folder / "config" / "config.yaml"
         text, found = re.subn(
-            r"^studies: .*$",
+            r"^studies: \[[^\]]*\]$",
             f"studies: [{', '.join(STUDIES)}]",
             config.read_text("utf-8"),
             flags=re.MULTILINE,
         )
-        assert found == 1, "config.yaml names its studies on one line"
+        assert found == 1, "config.yaml names its studies in one list"
         config.write_text(text, "utf-8")
     return Tree(folder)
