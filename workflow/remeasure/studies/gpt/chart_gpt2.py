@@ -153,15 +153,13 @@ def token_probabilities(large: pl.DataFrame, chess: pl.DataFrame) -> Chart:
         pairs = frame.select("token", "probability").iter_rows()
         return listed(f"{token} {rounded(float(chance), 2)}" for token, chance in pairs)
 
-    loss = -float(np.log(numbers(own, "probability")).mean())
     other = "" if large.height else " GPT-2 itself was not at hand."
     return Chart(
         draw=partial(_draw_tokens, own=own),
         data=own,
         alt_text=(
             f"Probability of each of {own.height} tokens given those before, read by {model}."
-            f" Most likely: {named(likely)}. Least likely: {named(unlikely)}. Mean loss"
-            f" {rounded(loss, 3)} nats.{other}"
+            f" Most likely: {named(likely)}. Least likely: {named(unlikely)}.{other}"
         ),
         size=(WIDTH, 2.3 if own.height > 13 else 1.5),
     )

@@ -335,13 +335,12 @@ def similarity(opened: Tensors, told: Told) -> Chart:
         for i in range(grid)
         for j in range(grid)
     ]
-    own = np.mean([np.argmax(cosines[r, c]) == r * grid + c for r in chosen for c in chosen])
     return Chart(
         draw=partial(_similarity, cosines=cosines, chosen=chosen),
         data=pl.DataFrame(rows),
         alt_text=(
             f"{told['model']}: {len(chosen) ** 2} maps of {grid} by {grid} cosines between position"
-            f" vectors; {100 * own:.0f}% of the maps are largest at their own place."
+            " vectors, each drawn at its own place."
         ),
         size=(WIDTH, 4.6),
     )

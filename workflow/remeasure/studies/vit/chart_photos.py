@@ -262,7 +262,7 @@ def patch(pictures: Pictures, seen: Seen) -> Chart:
         alt_text=(
             f"Patch {EYE} of the photograph {first['name']}, row {row} and column {column} of the"
             f" grid, and its {numbers.size} numbers in a row: {PATCH**2} red ones, then green from"
-            f" {PATCH**2}, blue from {2 * PATCH**2}; their mean is {numbers.mean():.0f} of 255."
+            f" {PATCH**2}, blue from {2 * PATCH**2}."
         ),
         size=(WIDTH, 3.1),
     )
