@@ -33,7 +33,7 @@ reproduce-all: $(STAMP)
 
 smoke: $(STAMP)
 	@$(BIN)/python -m remeasure.lock
-	$(BIN)/snakemake --cores $(CORES) --configfile config/smoke.yaml
+	$(BIN)/snakemake --cores $(CORES) --configfile config/smoke.yaml --config studies=all
 	$(BIN)/remeasure audit --all --run smoke
 	$(BIN)/remeasure ledger --run smoke --selftest
 
