@@ -9,7 +9,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from remeasure.draw.style import COLUMN, THEMES, Theme, origin_label
+from remeasure.draw.style import COLUMN, THEMES, Theme, origin_label, settle_layout
 
 #: Resolution of the PNG in dots an inch.
 DPI = 200
@@ -117,6 +117,9 @@ def save_figure(
             draw(figure, theme)
             check_axes(figure)
             origin_label(figure, theme, origin=origin, coverage=coverage)
+            settle_layout(figure)
+            # Laid out once: otherwise each format does it again, and draws twice for it.
+            figure.set_layout_engine("none")
             figure.savefig(
                 svg,
                 format="svg",

@@ -282,6 +282,17 @@ class LineLabel:
     series: int
 
 
+def settle_layout(figure: Figure) -> None:
+    """Put the axes where the layout engine wants them, without drawing anything."""
+    engine = figure.get_layout_engine()
+    if engine is None:
+        return
+    engine.execute(figure)
+    # An axes of a fixed shape shrinks within its first place: room is shared out once more.
+    if any(ax.get_aspect() != "auto" for ax in figure.get_axes()):
+        engine.execute(figure)
+
+
 def direct_labels(ax: Axes, labels: Sequence[LineLabel], theme: Theme) -> None:
     """Write names at the right edge of ``ax``, moved apart where they would touch.
 
@@ -291,7 +302,7 @@ def direct_labels(ax: Axes, labels: Sequence[LineLabel], theme: Theme) -> None:
     figure = ax.get_figure(root=True)
     if figure is None or not labels:
         return
-    figure.draw_without_rendering()
+    settle_layout(figure)
     height = ax.get_window_extent().height
     points = figure.dpi / 72
     lines = max(label.text.count("\n") + 1 for label in labels)
