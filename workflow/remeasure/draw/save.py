@@ -7,6 +7,8 @@ from pathlib import Path
 
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from remeasure.draw.style import COLUMN, THEMES, Theme, origin_label, settle_layout
@@ -118,11 +120,10 @@ def save_figure(
             check_axes(figure)
             origin_label(figure, theme, origin=origin, coverage=coverage)
             settle_layout(figure)
-            # Laid out once: otherwise each format does it again, and draws twice for it.
+            # Written by the canvases: savefig draws every figure twice to lay it out again.
             figure.set_layout_engine("none")
-            figure.savefig(
+            FigureCanvasSVG(figure).print_svg(  # type: ignore[no-untyped-call]
                 svg,
-                format="svg",
                 metadata={
                     "Date": None,
                     "Creator": None,
@@ -131,6 +132,9 @@ def save_figure(
                     "Description": text,
                 },
             )
-            figure.savefig(png, format="png", dpi=DPI, metadata={"Software": None})
+            figure.set_dpi(DPI)
+            FigureCanvasAgg(figure).print_png(  # type: ignore[no-untyped-call]
+                png, metadata={"Software": None}
+            )
     data.with_columns(pl.lit(origin).alias("origin")).write_csv(csv)
     alt.write_text(text + "\n", "utf-8")
