@@ -15,7 +15,7 @@ from sklearn.metrics import brier_score_loss
 
 from polymarket_tables import book_rows, default_settings, forecast_rows, named
 from remeasure.stats.cluster_bootstrap import Clusters, draw_counts
-from remeasure.studies.polymarket.band_sums import by_band, rare, won_per_dollar
+from remeasure.studies.polymarket.band_sums import both_ways, by_band, rare, won_per_dollar
 from remeasure.studies.polymarket.crypto_months import close_calls, monthly
 from remeasure.studies.polymarket.estimates import (
     Estimate,
@@ -139,7 +139,7 @@ def test_few_winners_have_the_exact_interval() -> None:
         ends = most * exact.low - stake, most * exact.high - stake
         # The resamples' variance is known to a fortieth, and the ends to half of that.
         assert (each.low, each.high) == pytest.approx(ends, rel=0.04), name
-    plain = by_band(rows, (200, 500), Resampling(4000, 3), percentiles=True)[0, "win"]
+    plain = both_ways(rows, (200, 500), Resampling(4000, 3), ["win"])[1][0, "win"]
     assert plain.high is not None
     assert plain.high < exact.high - 0.003
     assert rare(rows, (200, 500)) == [8]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +21,12 @@ from remeasure.studies.polymarket.estimates import (
     rare_events,
 )
 
+#: What is known of a band: mean return, pooled return, win rate and cost.
+NAMES: Final = ("return", "pooled", "win", "cost")
+
 
 def by_band(
-    rows: Rows, edges: tuple[int, ...], resampling: Resampling, *, percentiles: bool = False
+    rows: Rows, edges: tuple[int, ...], resampling: Resampling
 ) -> dict[tuple[int, str], Estimate]:
     """Mean return, pooled return, win rate and cost of each band.
 
@@ -35,12 +40,20 @@ def by_band(
         Contracts; those outside all bands take part in the resampling of events alone.
     edges
         Of the bands, in ten-thousandths, above 0.
-    percentiles
-        Whether all intervals are to be percentiles of resamples, as published.
 
     Returns
     -------
     By band and name: ``return``, ``pooled``, ``win`` and ``cost``.
+    """
+    return both_ways(rows, edges, resampling)[0]
+
+
+def both_ways(
+    rows: Rows, edges: tuple[int, ...], resampling: Resampling, names: Collection[str] = NAMES
+) -> tuple[dict[tuple[int, str], Estimate], dict[tuple[int, str], Estimate]]:
+    """:func:`by_band` for some of its names, and the same with all intervals percentiles.
+
+    Percentiles of the same resamples are what is published.
     """
     inside = _inside(rows, edges)
     w = rows.w[:, None] * inside
@@ -57,19 +70,20 @@ def by_band(
             "pooled": w.sum(axis=0) / (w * p).sum(axis=0),
             "win": np.ones(inside.shape[1]),
         }
-    found = {}
+    own, plain = {}, {}
     few = [rare_events(rows, column) for column in inside.T]
-    for of, (top, bottom, stake) in every.items():
+    for of in (name for name in NAMES if name in names):
+        top, bottom, stake = every[of]
         values, samples = drawn_ratio(rows, top, bottom, resampling)
         for index, each in enumerate(counted(rows, values, samples, bottom != 0)):
             rarer, events = few[index]
-            leans = of in most and rarer < FEW and not percentiles
-            found[index, of] = (
+            plain[index, of] = each
+            own[index, of] = (
                 _of_few(each, samples[:, index], stake, float(most[of][index]), events)
-                if leans
+                if of in most and rarer < FEW
                 else each
             )
-    return found
+    return own, plain
 
 
 def won_per_dollar(rows: Rows, inside: NDArray[np.bool_], resampling: Resampling) -> list[Estimate]:

@@ -32,7 +32,7 @@ from remeasure.stats.calibration import gap
 from remeasure.stats.cluster_bootstrap import Clusters, draw_counts
 from remeasure.stats.platt import fit_platt, resampled_platt
 from remeasure.store.frames import write_frame
-from remeasure.studies.polymarket.band_sums import by_band
+from remeasure.studies.polymarket.band_sums import both_ways
 from remeasure.studies.polymarket.estimates import Estimate, Resampling, Rows, Scored, ends
 from remeasure.studies.polymarket.settings import (
     DrawSettings,
@@ -208,7 +208,7 @@ def estimates(rows: Rows, resamples: int, seed: int) -> Iterator[tuple[str, Esti
     yield "average gap, percentiles", replace(found, low=float(low), high=float(high))
     yield "skill", scored.part("skill")
     both = rows.both_sides()
-    own, plain = (by_band(both, EDGES, resampling, percentiles=each) for each in (False, True))
+    own, plain = both_ways(both, EDGES, resampling, ["return"])
     for name, (low, _) in TAILS.items():
         band = EDGES.index(low)
         yield name, own[band, "return"]
