@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import NoReturn
@@ -23,7 +24,13 @@ from remeasure.errors import ConfigError
 PACKAGE = "remeasure"
 ROOT = Path(__file__).resolve().parent
 
+#: A module of this package spelt elsewhere than in an import; names are spelt in one piece.
+_SPELT = re.compile(rb"(?<!from )(?<!import )" + PACKAGE.encode() + rb"\.")
+#: Where a statement holds statements.
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
+
+@cache
 def module_file(module: str) -> Path | None:
     """Path of the source of ``module``, or None when it is not a module of this package."""
     parts = module.split(".")
@@ -53,11 +60,31 @@ def _refuse(what: str, module: str, remedy: str) -> NoReturn:
     )
 
 
+def _nodes(tree: ast.Module, text: bytes) -> Iterable[ast.AST]:
+    """The nodes that may name modules: all, or the statements where no string spells a name.
+
+    Nine nodes in ten are parts of expressions, and most sources name no module in a string.
+    """
+    if _SPELT.search(text):
+        return ast.walk(tree)
+    return _statements(tree)
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    todo = [node]
+    while todo:
+        node = todo.pop()
+        yield node
+        for part in _BLOCKS:
+            todo.extend(getattr(node, part, ()))
+
+
 @cache
 def _parsed(file: Path) -> tuple[frozenset[Path], frozenset[Path]]:
     """Sources and declared package files that one source names directly."""
+    text = file.read_bytes()
     try:
-        tree = ast.parse(file.read_bytes(), filename=str(file))
+        tree = ast.parse(text, filename=str(file))
     except SyntaxError as error:
         raise ConfigError(
             f"this is not Python: {error}", where=file, remedy="correct the module"
@@ -65,7 +92,7 @@ def _parsed(file: Path) -> tuple[frozenset[Path], frozenset[Path]]:
     module = _name(file)
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]
     named: set[str] = set()
-    for node in ast.walk(tree):
+    for node in _nodes(tree, text):
         if isinstance(node, ast.Import):
             named.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -114,6 +141,14 @@ def _parsed(file: Path) -> tuple[frozenset[Path], frozenset[Path]]:
 
 
 @cache
+def _packages(folder: Path) -> tuple[Path, ...]:
+    """The ``__init__`` modules on the way from the package to a folder."""
+    own = folder / "__init__.py"
+    above = () if folder == ROOT else _packages(folder.parent)
+    return (*above, own) if own.is_file() else above
+
+
+@cache
 def sources(module: str) -> tuple[str, ...]:
     """Every file that the fingerprint of ``module`` covers, relative to the package, sorted."""
     first = module_file(module)
@@ -132,11 +167,7 @@ def sources(module: str) -> tuple[str, ...]:
         found, declared = _parsed(file)
         files |= declared
         todo.extend(found)
-        for parent in file.parents:
-            if parent == ROOT.parent:
-                break
-            if (parent / "__init__.py").is_file():
-                todo.append(parent / "__init__.py")
+        todo.extend(_packages(file.parent))
     return tuple(sorted(path.relative_to(ROOT).as_posix() for path in seen | files))
 
 
@@ -158,5 +189,5 @@ def fingerprint(module: str, also: Iterable[str] = ()) -> str:
 
 def forget() -> None:
     """Drop cached syntax trees: for tests that edit sources in place."""
-    _parsed.cache_clear()
-    sources.cache_clear()
+    for cached in (module_file, _parsed, _packages, sources):
+        cached.cache_clear()
