@@ -86,6 +86,8 @@ rule all:
         expand(f"{PLAN.reports}/{{study}}.html", study=PLAN.studies),
 
 
+# A rule's priority is about the seconds that it and the longest chain behind it take on one
+# core: what is long begins first, so that no run ends with one long job and idle cores.
 for study in PLAN.studies:
 
     include: f"{FOLDERS[study]}/rules.smk"

@@ -39,6 +39,7 @@ if CRYPTO.origin == "generated":
             truth_hours=f"{CRYPTO_FEATURES}/truth.parquet",
         log:
             f"{PLAN.logs}/crypto_generate.log",
+        priority: 200
         threads: 1
         resources:
             mem_mb=3000,
@@ -88,6 +89,7 @@ rule crypto_candles:
         f"{PLAN.logs}/crypto_candles_{{interval}}.log",
     wildcard_constraints:
         interval="|".join(CRYPTO_SPOT),
+    priority: 175
     threads: 1
     resources:
         mem_mb=4000,
@@ -108,6 +110,7 @@ rule crypto_hours:
         hours=f"{CRYPTO_FEATURES}/hours.duckdb",
     log:
         f"{PLAN.logs}/crypto_hours.log",
+    priority: 160
     threads: 1
     resources:
         mem_mb=3000,
@@ -243,6 +246,7 @@ rule crypto_forecast:
         f"{PLAN.logs}/crypto_forecast_{{year}}.log",
     wildcard_constraints:
         year="[0-9]{4}",
+    priority: 150
     threads: 1
     resources:
         mem_mb=2000,
@@ -261,6 +265,7 @@ rule crypto_forecasts:
         forecasts=f"{CRYPTO_RESULTS}/forecasts.parquet",
     log:
         f"{PLAN.logs}/crypto_forecasts.log",
+    priority: 75
     threads: 1
     resources:
         mem_mb=1000,
@@ -301,6 +306,7 @@ rule crypto_leak_audit:
         measurements=f"{CRYPTO_MEASURED}/leak_audit.parquet",
     log:
         f"{PLAN.logs}/crypto_leak_audit.log",
+    priority: 50
     threads: 1
     resources:
         mem_mb=4000,
@@ -460,6 +466,7 @@ rule crypto_synthetic:
         measurements=f"{CRYPTO_MEASURED}/synthetic.parquet",
     log:
         f"{PLAN.logs}/crypto_synthetic.log",
+    priority: 60
     threads: 1
     resources:
         mem_mb=4000,

@@ -92,6 +92,7 @@ rule crypto_foundation:
         measurements=f"{CRYPTO_MEASURED}/foundation.parquet",
     log:
         f"{PLAN.logs}/crypto_foundation.log",
+    priority: 15
     threads: 1
     resources:
         mem_mb=1500,

@@ -30,6 +30,7 @@ if GPT.origin == "generated":
             truth=f"{PLAN.features}/gpt/truth.json",
         log:
             f"{PLAN.logs}/gpt_generate.log",
+        priority: 60
         threads: 1
         resources:
             mem_mb=1000,
@@ -226,6 +227,7 @@ rule gpt_games:
         measurements=f"{GPT_MEASURED}/games.parquet",
     log:
         f"{PLAN.logs}/gpt_games.log",
+    priority: 55
     threads: 1
     resources:
         mem_mb=1000 if GPT.origin == "generated" else 6000,
@@ -246,6 +248,7 @@ rule gpt_positions:
         measurements=f"{GPT_MEASURED}/positions.parquet",
     log:
         f"{PLAN.logs}/gpt_positions.log",
+    priority: 50
     threads: 1
     resources:
         mem_mb=1000,
@@ -271,6 +274,7 @@ rule gpt_training:
         measurements=f"{GPT_MEASURED}/training.parquet",
     log:
         f"{PLAN.logs}/gpt_training.log",
+    priority: 45
     threads: GPT.threads
     resources:
         mem_mb=4000,

@@ -30,6 +30,7 @@ for step, written in MODELS_STEPS.items():
             measurements=f"{MODELS_MEASURED}/{step.partition(':')[0]}.parquet",
         log:
             f"{PLAN.logs}/models_{step.partition(':')[0]}.log",
+        priority: 15
         threads: 1
         resources:
             mem_mb=2000,

@@ -32,6 +32,7 @@ if POLYMARKET.origin == "generated":
             truth=POLYMARKET_TRUTH["truth"],
         log:
             f"{PLAN.logs}/polymarket_generate.log",
+        priority: 100
         threads: 1
         resources:
             mem_mb=3000,

@@ -11,6 +11,7 @@ rule polymarket_listing:
         f"{PLAN.logs}/polymarket_listing_{{part}}.log",
     wildcard_constraints:
         part="[0-9]+",
+    priority: 80
     threads: 1
     resources:
         mem_mb=1000,
@@ -52,6 +53,7 @@ rule polymarket_population:
         population=f"{POLYMARKET_FEATURES}/population.duckdb",
     log:
         f"{PLAN.logs}/polymarket_population.log",
+    priority: 75
     threads: 1
     resources:
         mem_mb=4000,
@@ -70,6 +72,7 @@ rule polymarket_sample:
         sample=f"{POLYMARKET_FEATURES}/sample.duckdb",
     log:
         f"{PLAN.logs}/polymarket_sample.log",
+    priority: 70
     threads: 1
     resources:
         mem_mb=3000,
@@ -93,6 +96,7 @@ rule polymarket_prices:
         f"{PLAN.logs}/polymarket_prices_{{shard}}.log",
     wildcard_constraints:
         shard="[0-9]+",
+    priority: 65
     threads: 1
     resources:
         mem_mb=1000,
@@ -150,6 +154,7 @@ rule polymarket_asof:
         f"{PLAN.logs}/polymarket_asof_{{shard}}.log",
     wildcard_constraints:
         shard="[0-9]+",
+    priority: 60
     threads: 1
     resources:
         mem_mb=3000,
@@ -175,6 +180,7 @@ rule polymarket_trades:
         f"{PLAN.logs}/polymarket_trades_{{shard}}.log",
     wildcard_constraints:
         shard="[0-9]+",
+    priority: 50
     threads: 1
     resources:
         mem_mb=1000,
@@ -199,6 +205,7 @@ rule polymarket_forecasts:
         forecasts=f"{POLYMARKET_FEATURES}/forecasts.duckdb",
     log:
         f"{PLAN.logs}/polymarket_forecasts.log",
+    priority: 40
     threads: 1
     resources:
         mem_mb=4000,

@@ -24,6 +24,9 @@ POLYMARKET_STEPS = {
     **(POLYMARKET_DRAWN.FILES_RESULTS if POLYMARKET.origin == "files" else {}),
 }
 
+# Steps that take long although they wait for nothing.
+POLYMARKET_LONG = {"intervals": 60, "synthetic": 15}
+
 
 for experiment, (step, reads, writes) in POLYMARKET_DRAWN.EXPERIMENTS.items():
 
@@ -37,6 +40,7 @@ for experiment, (step, reads, writes) in POLYMARKET_DRAWN.EXPERIMENTS.items():
             measurements=f"{POLYMARKET_MEASURED}/{experiment}.parquet",
         log:
             f"{PLAN.logs}/polymarket_{experiment}.log",
+        priority: POLYMARKET_LONG.get(experiment, 0)
         threads: 1
         resources:
             mem_mb=2000,

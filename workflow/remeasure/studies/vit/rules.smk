@@ -36,6 +36,7 @@ if VIT.tiles.origin == "generated":
             manifest=VIT_MANIFEST.format(name="tiles"),
         log:
             f"{PLAN.logs}/vit_generate.log",
+        priority: 80
         threads: 1
         resources:
             mem_mb=1500,
@@ -112,6 +113,7 @@ rule vit_tiles:
         summary=f"{VIT_FEATURES}/tiles.json",
     log:
         f"{PLAN.logs}/vit_tiles.log",
+    priority: 70
     threads: 1
     resources:
         mem_mb=3000,
@@ -154,6 +156,7 @@ rule vit_train:
         f"{PLAN.logs}/vit_train_{{learner}}.log",
     wildcard_constraints:
         learner="|".join(VIT_SMALL),
+    priority: 65
     threads: VIT.race.threads
     resources:
         mem_mb=4000,
@@ -241,6 +244,7 @@ if "vit" in VIT_CHECKPOINTS:
             summary=f"{VIT_RESULTS}/opened.json",
         log:
             f"{PLAN.logs}/vit_open.log",
+        priority: 15
         threads: 1
         resources:
             mem_mb=4000,
@@ -263,6 +267,7 @@ else:
             summary=f"{VIT_RESULTS}/opened.json",
         log:
             f"{PLAN.logs}/vit_open.log",
+        priority: 15
         threads: 1
         resources:
             mem_mb=2000,
@@ -306,6 +311,7 @@ rule vit_parts:
         measurements=f"{VIT_MEASURED}/parts.parquet",
     log:
         f"{PLAN.logs}/vit_parts.log",
+    priority: 10
     threads: 1
     resources:
         mem_mb=2000,
