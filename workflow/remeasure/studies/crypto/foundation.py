@@ -552,8 +552,9 @@ def _parameters() -> dict[str, int | None]:
     from remeasure.nn.models.chronos2 import Chronos2, Config
     from remeasure.nn.models.kronos import Kronos, KronosConfig
     from remeasure.nn.models.kronos_tokenizer import KronosTokenizer, TokenizerConfig
+    from remeasure.nn.weightless import Weightless
 
-    with torch.device("meta"):
+    with Weightless():
         networks: dict[str, torch.nn.Module] = {
             CHRONOS: Chronos2(Config()),
             KRONOS: Kronos(KronosConfig()),

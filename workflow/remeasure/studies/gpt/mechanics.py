@@ -13,6 +13,7 @@ from remeasure.nn.generate.greedy import greedy
 from remeasure.nn.layers.attention import attend
 from remeasure.nn.models.gpt2 import GPT2, GPT2_SMALL, GPT2Config, initialise
 from remeasure.nn.train.schedules import warmup_cosine
+from remeasure.nn.weightless import Weightless
 from remeasure.store.frames import write_json
 from remeasure.studies.gpt import article
 from remeasure.studies.gpt.published import answer, keys, measurement
@@ -66,7 +67,7 @@ def same_tokens(model: GPT2, ids: list[int], tokens: int) -> bool:
 
 def learned(config: GPT2Config) -> int:
     """Parameters of a built model; none of its numbers is ever stored."""
-    with torch.device("meta"):
+    with Weightless():
         model = GPT2(config)
     return sum(each.numel() for each in model.parameters())
 

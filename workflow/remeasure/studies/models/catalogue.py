@@ -10,10 +10,8 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 from torch import nn
-from torch.overrides import TorchFunctionMode
 
 from remeasure.nn.models import (
     bart,
@@ -42,6 +40,7 @@ from remeasure.nn.models.chronos2 import Chronos2
 from remeasure.nn.models.chronos2 import Config as Chronos2Config
 from remeasure.nn.models.kronos import Kronos, KronosConfig
 from remeasure.nn.models.kronos_tokenizer import KronosTokenizer, TokenizerConfig
+from remeasure.nn.weightless import Weightless
 
 
 @dataclass(frozen=True)
@@ -279,40 +278,12 @@ EXPERIMENTS: tuple[Model, ...] = (
 )
 
 
-class _Weightless(TorchFunctionMode):
-    """New tensors of some size have no memory, and nothing is drawn into any.
-
-    The library can build on its meta device itself, but computes first values there with rules
-    of its compiler, which takes longer to load than all models to build.
-    """
-
-    _MADE = frozenset({"empty", "zeros", "ones", "randn"})
-    _FILLED = frozenset(
-        {"normal_", "uniform_", "trunc_normal_", "kaiming_uniform_", "xavier_uniform_"}
-        | {"constant_", "ones_", "zeros_", "fill_", "zero_", "copy_"}
-    )
-    #: Numbers of a tensor that is still made: models compute with such before they are built.
-    _SMALL = 1 << 15
-
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        name, told = getattr(func, "__name__", ""), dict(kwargs or {})
-        if name in self._FILLED:
-            return args[0] if args else told["tensor"]
-        if name in self._MADE and args:
-            size = args if isinstance(args[0], int) else args[0]
-            if math.prod(size) > self._SMALL:
-                told["device"] = "meta"
-        return func(*args, **told)
-
-
 @cache
 def model(name: str) -> nn.Module:
     """A model of either list, without memory for its numbers; KeyError when there is none."""
     for each in (*CATALOGUE, *EXPERIMENTS):
         if each.name == name:
-            with _Weightless():
+            with Weightless():
                 return each.build()
     raise KeyError(name)
 

@@ -25,6 +25,7 @@ from remeasure.nn.layers.patches import patchify, stretch
 from remeasure.nn.models.dinov2 import DINOV2_SMALL, Dinov2
 from remeasure.nn.models.small_cnn import SMALL_CNN
 from remeasure.nn.models.vit import DINO_S8, SMALL_VIT, VIT_B16, ViT, ViTConfig
+from remeasure.nn.weightless import Weightless
 from remeasure.store.frames import read_json, write_frame, write_json
 from remeasure.studies.vit.library import NO_LIBRARY, random_difference
 from remeasure.studies.vit.maps import (
@@ -160,7 +161,7 @@ def counts() -> dict[str, int]:
 
 
 def _count(config: ViTConfig) -> int:
-    with torch.device("meta"):
+    with Weightless():
         return sum(each.numel() for each in ViT(config).parameters())
 
 
@@ -251,10 +252,10 @@ def _patches() -> Answers:
 
 
 def _sequence() -> Answers:
-    with torch.device("meta"):
+    with Weightless(), torch.device("meta"):
         model = ViT(VIT_B16)
-        batch = torch.empty(len(PHOTOS), 3, SIDE, SIDE)
-        embedded, sequence, logits = model.embed(batch), model.sequence(batch), model(batch)
+    batch = torch.empty(len(PHOTOS), 3, SIDE, SIDE, device="meta")
+    embedded, sequence, logits = model.embed(batch), model.sequence(batch), model(batch)
     embedding, whole = "stat_patch_embedding", "stat_sequence"
     filters = model.embed.projection.weight.shape
     name = "google/vit-base-patch16-224"
@@ -398,11 +399,11 @@ def _cost(table: pl.DataFrame) -> Answers:
 
 
 def _dino() -> Answers:
-    with torch.device("meta"):
+    with Weightless(), torch.device("meta"):
         body = ViT(DINO_S8)
         own = [name for name, _ in ViT(replace(DINO_S8, classes=1)).named_parameters()]
-        images = torch.empty(len(PHOTOS), 3, DINO_S8.image, DINO_S8.image)
-        shape = class_maps(body, images).shape
+    images = torch.empty(len(PHOTOS), 3, DINO_S8.image, DINO_S8.image, device="meta")
+    shape = class_maps(body, images).shape
     there = {name for name, _ in body.named_parameters()}
     missing = [name for name in own if name not in there]
     for place, name in zip(("first", "second"), missing, strict=True):
@@ -410,9 +411,9 @@ def _dino() -> Answers:
         yield measurement(key, name, note="by the names of DINO's file, which has no classifier")
     axes = "photos, heads, rows, columns"
     yield from _shape("stat_dino_load", "map tensor dimension", axes, shape)
-    with torch.device("meta"):
-        tile = torch.empty(1, 3, SIDE, SIDE)
-        length = Dinov2(DINOV2_SMALL).features(tile).shape[1]
+    with Weightless(), torch.device("meta"):
+        dinov2 = Dinov2(DINOV2_SMALL)
+    length = dinov2.features(torch.empty(1, 3, SIDE, SIDE, device="meta")).shape[1]
     key = ("stat_dinov2_dim", "feature length", "class token plus mean patch token")
     yield measurement(key, length)
 
