@@ -102,7 +102,7 @@ def draw_surface(
     shade = colours(mesh, theme, paint, normals)[order]
     ax.add_collection(
         PolyCollection(
-            list(flat[mesh.faces[order]][:, :, :2]),
+            flat[mesh.faces[order]][:, :, :2],  # type: ignore[arg-type]  # an array is drawn, too
             facecolors=shade,
             edgecolors=shade,
             linewidths=0.3,
