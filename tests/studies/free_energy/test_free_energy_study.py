@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -33,6 +34,7 @@ from remeasure.studies.free_energy import (
     policies,
     tables,
 )
+from remeasure.studies.free_energy.food import free_energy
 from remeasure.studies.free_energy.outputs import STUDY
 from remeasure.studies.free_energy.published import rows
 from remeasure.studies.free_energy.settings import BoundSettings, DescentSettings, Settings
@@ -151,6 +153,28 @@ def test_what_is_drawn_is_what_its_column_says(
     chosen = read_frame(at / "policies.parquet")
     assert chosen["preferred"].to_list() == pytest.approx([0.82, 0.5, None, None])
     assert chosen["value"].to_list() == pytest.approx([2.409, 7.307, 0.656, 0.518], abs=1e-3)
+
+
+def test_beliefs_below_the_surprisal_would_be_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Were the surprisal 3.3 nats, some beliefs would lie below it: as many as found one by one."""
+    monkeypatch.setattr(
+        bound, "whole_line", lambda: SimpleNamespace(surprisal=3.3, evidence=np.exp(-3.3))
+    )
+    given = default_settings().bound
+    bound.measure_bound(
+        table=tmp_path / "t.parquet",
+        summary=tmp_path / "s.json",
+        settings=bound.BoundStep(bound=given),
+    )
+    found = read_json(tmp_path / "s.json")
+    curves = read_frame(tmp_path / "t.parquet")
+    widths = np.geomspace(0.02, 3.0, 300)
+    grid = [free_energy(np.array(centre), widths) for centre in curves["centre"]]
+    every = np.concatenate([*grid, curves["fixed"].to_numpy(), curves["best"].to_numpy()])
+    assert found["beliefs"] == every.size
+    assert found["below"] == (every < 3.3).sum() > 100
 
 
 def charts(at: Path) -> dict[str, Chart]:
