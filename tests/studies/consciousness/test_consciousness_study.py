@@ -253,8 +253,16 @@ def test_bars_and_verdicts_say_what_is_quoted(pictures: dict[str, Figure]) -> No
     assert (survey["physicalism"], survey["yes"], survey["functionalism"]) == (52, 62, 33)
     assert (survey["conceivable, not possible"], survey["possible"]) == (37, 24)
     (ax,) = pictures["fig_cogitate"].get_axes()
-    marks = Counter(text.get_text() for text in ax.texts if text.get_text()[0] in "✓~✗")
-    assert marks == {"✓  pass": 2, "~  mixed": 2, "✗  fail": 2}
+    columns: dict[int, list[str]] = {}
+    for text in sorted(
+        ax.texts, key=lambda text: (text.get_position()[0], -text.get_position()[1])
+    ):
+        columns.setdefault(round(text.get_position()[0]), []).append(text.get_text())
+    _, *told = columns.values()  # the first column holds the predictions
+    assert told == [
+        ["integrated information\ntheory", "✓  pass", "✓  pass", "✗  fail"],
+        ["global\nworkspace", "~  mixed", "✗  fail", "~  mixed"],
+    ]
     (ax,) = pictures["fig_patients"].get_axes()
     said = [text.get_text() for text in ax.texts]
     assert said[1::2] == [
