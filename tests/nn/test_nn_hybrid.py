@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.torch import save_file
 from torch import Tensor
 
 from nn_parity import counted, gap, gradient_gaps, moved, tokens
 from remeasure.errors import DataError
-from remeasure.nn.checkpoints.loading import load, published_names
+from remeasure.nn.checkpoints.loading import load, published_names, read_safetensors
+from remeasure.nn.checkpoints.stacked import stack_experts, unstack_experts
 from remeasure.nn.generate.greedy import greedy, last_logits
 from remeasure.nn.models.hybrid import NAMES, QWEN3_NEXT_80B, Hybrid, HybridConfig
 
@@ -125,6 +128,34 @@ def test_our_weights_go_back_into_the_reference(config: HybridConfig) -> None:
     torch.testing.assert_close(model(ids), theirs(ids).logits, atol=1e-5, rtol=1e-5)
 
 
+def test_published_files_hold_experts_one_by_one(tmp_path: Path) -> None:
+    """Out of the files that the reference writes, and from ours into the reference again."""
+    theirs, ids = referee(SMALL), tokens(SMALL.vocabulary, 2, 7)
+    theirs.save_pretrained(tmp_path / "theirs")
+    single = read_safetensors([tmp_path / "theirs" / "model.safetensors"])
+    room = "model.layers.1.mlp."
+    assert f"{room}experts.4.down_proj.weight" in single
+    assert f"{room}shared_expert_gate.weight" in single
+    model = Hybrid(SMALL).eval()
+    load(model, stack_experts(single, SMALL.experts, where="random"), NAMES, where="random")
+    torch.testing.assert_close(model(ids), theirs(ids).logits, atol=2e-5, rtol=1e-5)
+
+    torch.manual_seed(5)
+    model = Hybrid(SMALL).eval()
+    back = unstack_experts(published_names(model, NAMES))
+    assert {name: part.shape for name, part in back.items()} == {
+        name: part.shape for name, part in single.items()
+    }
+    theirs.config.save_pretrained(tmp_path / "ours")
+    save_file({k: v.contiguous() for k, v in back.items()}, tmp_path / "ours/model.safetensors")
+    again = transformers.Qwen3NextForCausalLM.from_pretrained(tmp_path / "ours").eval()
+    torch.testing.assert_close(model(ids), again(ids).logits, atol=2e-5, rtol=1e-5)
+    with pytest.raises(DataError, match=r"experts\.5\.gate_proj\.weight: missing"):
+        stack_experts(single, 6, where="random")
+    with pytest.raises(DataError, match=r"experts\.4\..*has 4 experts"):
+        stack_experts(single, 4, where="random")
+
+
 def test_the_formula_counts_what_is_built() -> None:
     for config in (*BOTH, QWEN3_NEXT_80B):
         with torch.device("meta"):
@@ -162,7 +193,7 @@ def test_the_configuration_is_read_as_published() -> None:
 
 
 def through_a_cache(model: Hybrid, ids: Tensor, cut: int) -> tuple[Tensor, Tensor]:
-    """Logits of a text of which a cache holds the first ``cut``: the rest one by one, or at once."""
+    """Logits of a text of which a cache holds the first ``cut``: then one by one, or the rest."""
     cache = model.cache(*ids.shape)
     parts = [model(ids[:, :cut], None, cache)]
     while cache.length < ids.shape[1]:

@@ -202,6 +202,8 @@ QWEN3_NEXT_80B = HybridConfig(
 )
 
 _ROOM = "model.layers.{i}."
+#: Names of a checkpoint whose experts stand stacked; `checkpoints.stacked` turns those that
+#: stand one by one, as in the published files, into one of these.
 NAMES = Names(
     [
         Name("embed.weight", "model.embed_tokens.weight"),
