@@ -128,7 +128,7 @@ class _Walk:
             yield from self.decays
             return
         near = self.step.new_empty(min(NEAR, self.length), *self.shape)
-        for step in self.step.split(NEAR):
+        for step in torch.split(self.step, NEAR):
             yield from torch.mul(step, self.rates, out=near[: len(step)]).exp_()
 
     def cut(self, x: Tensor) -> Tensor:
