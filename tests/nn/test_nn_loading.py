@@ -55,6 +55,15 @@ def test_there_and_back() -> None:
     assert all(torch.equal(back[name], tensors[name]) for name in tensors)
 
 
+def test_buffers_with_a_published_name_are_filled() -> None:
+    model = nn.BatchNorm1d(3)
+    names = Names([Name("{part}", "norm.{part}")], ignored=["norm.num_batches_tracked"])
+    filled = {f"norm.{name}": torch.rand(3) for name in ("weight", "bias", "running_mean")}
+    load(model, filled, names, where="here")
+    assert torch.equal(model.running_mean, filled["norm.running_mean"])
+    assert torch.equal(published_names(model, names)["norm.running_mean"], model.running_mean)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -70,6 +79,10 @@ def test_there_and_back() -> None:
         (
             lambda t: t.update({"lm_head.weight_scale": torch.ones(1)}),
             "lm_head.weight_scale: the model has no place",
+        ),
+        (
+            lambda t: t.update({"h.0.more.attn.mask": torch.ones(1)}),
+            "h.0.more.attn.mask: the model has no place",
         ),
     ],
 )
