@@ -176,7 +176,7 @@ class ThresholdSettings(Model):
     worlds: int = Field(ge=2)
     events: int = Field(ge=100)
     resamples: int = Field(ge=50)
-    seed: int = Field(ge=2)
+    seed: int = Field(ge=6)
     spacing: float = Field(gt=0)
 
 

@@ -18,8 +18,6 @@ from remeasure.store.frames import write_frame
 from remeasure.studies.polymarket.estimates import Rows
 from remeasure.studies.polymarket.intervals import (
     INTERVALS,
-    TRUE_EVENTS,
-    TRUE_WORLDS,
     Found,
     counted,
     estimates,
@@ -30,6 +28,9 @@ from remeasure.studies.polymarket.settings import GeneratorSettings, ThresholdSe
 from remeasure.studies.polymarket.threshold_world import Thresholds, threshold_world
 
 KIND = "thresholds"
+
+#: Worlds and events from which the truth is computed, with probabilities for outcomes.
+TRUE_WORLDS, TRUE_EVENTS = 6, 60_000
 
 
 class ThresholdsStep(Model):
