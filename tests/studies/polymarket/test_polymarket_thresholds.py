@@ -127,8 +127,9 @@ def test_coverage_is_counted_world_by_world() -> None:
     assert (row["mean"], row["markets"], row["truth"]) == (pytest.approx(0.45), 25.0, 0.4)
 
 
-def test_the_truth_is_that_of_other_worlds_too() -> None:
+def test_the_truth_is_that_of_other_worlds_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Known from large worlds, and met by the outcomes of another one."""
+    monkeypatch.setattr("remeasure.studies.polymarket.thresholds.TRUE_WORLDS", 2)
     known = truths(step(2, 500, 50))
     week = outcomes(threshold_world(settings(900, 20_000), SPACING))
     for name, value, low, high in (
@@ -139,7 +140,7 @@ def test_the_truth_is_that_of_other_worlds_too() -> None:
         assert low is not None
         assert high is not None
         assert low - (value - low) < known[name] < high + (high - value), name
-    assert known["return, 2-5 cents"] == pytest.approx(-0.324, abs=0.004)
+    assert known["return, 2-5 cents"] == pytest.approx(-0.324, abs=0.006)
     assert known["return, 95-98 cents"] == pytest.approx(0.0116, abs=0.0005)
 
 
@@ -157,11 +158,16 @@ def test_resampling_markets_misses_what_lists_share_at_the_tails_too(
         (row["number"], row["resampled"]): row["covered"] / row["worlds"]
         for row in found.iter_rows(named=True)
     }
-    for number in ("average gap", "skill", *TAILS):
-        assert held[number, "events"] >= 0.85, number
-        assert held[number, "markets"] <= held[number, "events"] - 0.03, number
+    # Forty worlds tell rates to four in a hundred only: all numbers together, and widths.
+    of_all = {
+        way: np.mean([held[number, way] for number in ("average gap", "skill", *TAILS)])
+        for way in ("events", "markets")
+    }
+    assert 0.87 <= of_all["events"] <= 0.98
+    assert of_all["markets"] <= of_all["events"] - 0.06
     own = compared(found).filter(~pl.col("name").str.contains("percentiles"))
-    assert (own["shorter"] < 0.9).all()
+    assert own.height == 4
+    assert (own["shorter"] < 0.85).all()
 
 
 def test_the_table_shows_every_kind_of_world(tmp_path: Path) -> None:
