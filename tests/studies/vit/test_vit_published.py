@@ -11,20 +11,23 @@ import torch
 from safetensors.torch import load_file
 
 from answers import answer
-from remeasure.errors import DataError
+from remeasure.errors import DataError, SourceError
 from remeasure.store.frames import read_frame, read_json, write_json
-from remeasure.studies.vit import chart_opened, chart_race
+from remeasure.studies.vit import chart_opened, chart_race, tables
+from remeasure.studies.vit.backbone import read_backbone, take_backbone_features
+from remeasure.studies.vit.features import FrozenStep
 from remeasure.studies.vit.maps import permutation
 from remeasure.studies.vit.opened import OpenDinoStep, open_dino, open_published
 from remeasure.studies.vit.parts import measure_parts
 from remeasure.studies.vit.photos import PHOTOS, show_photos
 from remeasure.studies.vit.probing import FeaturesStep, ProbeStep, take_features, train_probe
 from remeasure.studies.vit.race import RaceMeasureStep, measure_race
-from remeasure.studies.vit.runs import ACCURACY, CONFUSION, GUESSES, LEARNERS, RUNS
+from remeasure.studies.vit.runs import ACCURACY, CONFUSION, GUESSES, LEARNERS, NAMES, RUNS
 from remeasure.studies.vit.settings import Length, ProbeSettings, SmallSettings, TunedSettings
 from remeasure.studies.vit.tiles import TilesStep, read_tiles
 from remeasure.studies.vit.training import SmallStep, TunedStep, fine_tune, train_small
 from vit_files import (
+    backbone_file,
     body_checkpoint,
     dinov2_checkpoint,
     photo_folder,
@@ -175,22 +178,32 @@ def raced(tmp_path_factory: pytest.TempPathFactory) -> Path:
             batch=16, most=3, test_per_class=None, device="cpu", threads=1, side=28
         ),
     )
-    train_probe(
-        features=at / "features.safetensors",
-        runs=at / "runs_probe.parquet",
-        guesses=at / "guesses_probe.parquet",
-        settings=ProbeStep(
-            budgets=(1, 3),
-            seeds=2,
-            probe=ProbeSettings(rate=0.01, decay=0.001, steps=30, batch=16),
+    take_backbone_features(
+        tiles=tiles,
+        checkpoint=backbone_file(at),
+        features=at / "shipped.safetensors",
+        settings=FrozenStep(
+            batch=16, most=3, test_per_class=None, device="cpu", threads=1, side=32
         ),
-        rng=np.random.default_rng(0),
     )
+    for learner, features in (("probe", "features"), ("shipped", "shipped")):
+        train_probe(
+            features=at / f"{features}.safetensors",
+            runs=at / f"runs_{learner}.parquet",
+            guesses=at / f"guesses_{learner}.parquet",
+            learner=learner,
+            settings=ProbeStep(
+                budgets=(1, 3),
+                seeds=2,
+                probe=ProbeSettings(rate=0.01, decay=0.001, steps=30, batch=16),
+            ),
+            rng=np.random.default_rng(0),
+        )
     return at
 
 
 def test_every_learner_runs_every_budget_and_seed(raced: Path) -> None:
-    for learner in LEARNERS:
+    for learner in NAMES:
         runs = read_frame(raced / f"runs_{learner}.parquet", RUNS)
         assert runs.select("budget", "seed").rows() == [(1, 0), (1, 1), (3, 0), (3, 1)]
         assert runs["tiles"].to_list() == [10, 10, 30, 30]
@@ -198,6 +211,7 @@ def test_every_learner_runs_every_budget_and_seed(raced: Path) -> None:
         assert guesses.height == 4 * 20
     features = load_file(raced / "features.safetensors")
     assert features["train"].shape == (30, 48)
+    assert load_file(raced / "shipped.safetensors")["train"].shape == (30, 1280)
     # The new head has one row a class and the weights are no longer those it started from.
     tuned = load_file(raced / "weights_tuned.safetensors")
     assert tuned["head.weight"].shape == (10, 24)
@@ -237,6 +251,54 @@ def test_the_race_of_four(raced: Path, tmp_path: Path) -> None:
     assert samples["samples"].shape == (20, 20, 20, 3)
     assert len(samples["mistakes"]) == min(12, told["wrong"])
     assert "EuroSAT" in chart_race.race(table, told).alt_text
+
+
+def test_a_learner_out_of_a_package_answers_no_published_row(raced: Path, tmp_path: Path) -> None:
+    """With it the rows are those of the four, its name says whose it is, its lead is measured."""
+    measured = race(raced, tmp_path, tuple(NAMES))
+    told, table = (
+        read_json(tmp_path / "race.json"),
+        read_frame(tmp_path / "accuracy.parquet", ACCURACY),
+    )
+    four = race(raced, tmp_path, tuple(LEARNERS))
+    assert [(m.quantity, m.condition, m.value) for m in measured] == [
+        (m.quantity, m.condition, m.value) for m in four
+    ]
+    assert table["name"][-1] == "EfficientNet-Lite0 + linear probe"
+    chart = chart_race.race(table, told)
+    assert "Not one of the article's learners: EfficientNet-Lite0" in chart.alt_text
+    frame = tables.race_frame(table, published=True)
+    assert frame["learner"][-1].endswith("(none of the article's)")
+    assert frame["published"][-1] is None
+    pairs = told["orderings"]["pretrained_minus_scratch"]
+    assert len(pairs) == 2 * 3 * 2  # budgets, pretrained learners, learners from scratch
+    for pair in pairs:
+        own = table.filter(pl.col("budget") == pair["budget"])
+        one, other = (
+            own.filter(pl.col("learner") == pair[side])["value"].item() for side in ("one", "other")
+        )
+        assert pair["value"] == pytest.approx(one - other)
+        assert pair["low"] < pair["value"] < pair["high"]
+    assert "EfficientNet-Lite0 + linear probe minus small ViT" in tables.orderings_in_words(
+        told["orderings"]
+    )
+
+
+def test_features_out_of_a_package_are_of_the_tiles_as_the_net_reads_them(raced: Path) -> None:
+    model = read_backbone(raced / "backbone.manifest.json")
+    tiles, features = (
+        load_file(raced / "tiles.safetensors"),
+        load_file(raced / "shipped.safetensors"),
+    )
+    row = 7
+    pixels = tiles["test"][features["test_row"][row]][None].float()
+    grown = torch.nn.functional.interpolate(pixels, (32, 32), mode="bilinear")
+    with torch.inference_mode():
+        expected = model.features((grown - 127) / 128)[0]
+    torch.testing.assert_close(features["test"][row], expected, atol=1e-5, rtol=1e-4)
+    (raced / "backbone/lite0.pth").write_bytes(b"other")
+    with pytest.raises(SourceError):
+        read_backbone(raced / "backbone.manifest.json")
 
 
 def test_without_pretrained_learners_rows_say_what_they_need(raced: Path, tmp_path: Path) -> None:
