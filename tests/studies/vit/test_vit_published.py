@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -309,45 +314,58 @@ def test_without_pretrained_learners_rows_say_what_they_need(raced: Path, tmp_pa
     assert "budgets are 1, 3" in row.note
 
 
-def test_a_killed_training_goes_on_and_ends_with_the_same_weights(
-    raced: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from remeasure.studies.vit import training
+RUN = """
+import sys
+from pathlib import Path
+import numpy as np
+from remeasure.studies.vit.training import SmallStep, train_small
+out = Path(sys.argv[2])
+train_small(
+    tiles=Path(sys.argv[1]), runs=out / "runs", guesses=out / "guesses", weights=out / "weights",
+    learner="cnn", settings=SmallStep.model_validate_json(sys.argv[3]),
+    rng=np.random.default_rng(0),
+)
+"""
 
+
+def test_a_killed_training_ends_with_the_same_bytes(raced: Path, tmp_path: Path) -> None:
+    """SIGKILL in the second training, after a checkpoint of it, then the same step again."""
     small = SmallSettings(
         side=16, patch=4, width=8, layers=1, heads=2, cnn_width=2, vit_rate=1e-2, cnn_rate=1e-2,
-        length=SHORT,
+        length=Length(batch=8, least=150, passes=0),
     )  # fmt: skip
-    told = SmallStep(save_every=5, small=small, work=str(tmp_path / "work"), **RACE)
-
-    def once() -> None:
+    work = tmp_path / "work"
+    told = SmallStep(
+        save_every=5, small=small, work=str(work), **(RACE | {"budgets": (3,), "seeds": 2})
+    )
+    for out in ("broken", "whole"):
+        (tmp_path / out).mkdir()
+    words = [RUN, str(raced / "tiles.safetensors"), str(tmp_path / "broken")]
+    project = Path(__file__).parents[3]
+    env = {**os.environ, "PYTHONPATH": str(project / "workflow"), "OMP_NUM_THREADS": "1"}
+    broken = subprocess.Popen([sys.executable, "-c", *words, told.model_dump_json()], env=env)
+    deadline, seen = time.monotonic() + 120, set[str]()
+    while len(seen) < 2:
+        seen |= {path.name for path in work.glob("vit-cnn-*.pt")}
+        assert broken.poll() is None, "the step ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    broken.send_signal(signal.SIGKILL)
+    assert broken.wait() == -signal.SIGKILL
+    assert not list((tmp_path / "broken").iterdir())
+    (kept,) = work.glob("vit-cnn-*.pt")
+    assert 0 < torch.load(kept, weights_only=True)["done"] < 150
+    for out, place in (("broken", work), ("whole", tmp_path / "other")):
         train_small(
             tiles=raced / "tiles.safetensors",
-            runs=tmp_path / "r.parquet",
-            guesses=tmp_path / "g.parquet",
-            weights=tmp_path / "w.safetensors",
+            runs=tmp_path / out / "runs",
+            guesses=tmp_path / out / "guesses",
+            weights=tmp_path / out / "weights",
             learner="cnn",
-            settings=told,
+            settings=told.model_copy(update={"work": str(place)}),
             rng=np.random.default_rng(0),
         )
-
-    whole = training.loss
-    steps = 0
-
-    def dies(model: torch.nn.Module, batch: object) -> torch.Tensor:
-        nonlocal steps
-        steps += 1
-        if steps == 73:  # in the last training, between two checkpoints
-            raise KeyboardInterrupt
-        return whole(model, batch)
-
-    monkeypatch.setattr(training, "loss", dies)
-    with pytest.raises(KeyboardInterrupt):
-        once()
-    assert len(list((tmp_path / "work").glob("*.pt"))) == 1
-    once()
-    assert not list((tmp_path / "work").glob("*.pt"))
-    assert (tmp_path / "r.parquet").read_bytes() == (raced / "runs_cnn.parquet").read_bytes()
-    assert (tmp_path / "w.safetensors").read_bytes() == (
-        raced / "weights_cnn.safetensors"
-    ).read_bytes()
+    for name in ("runs", "guesses", "weights"):
+        left, right = (tmp_path / out / name for out in ("broken", "whole"))
+        assert left.read_bytes() == right.read_bytes(), name
+    assert not list(work.glob("*.pt"))
