@@ -18,11 +18,13 @@ from remeasure.ledger.join import build_ledger
 from remeasure.ledger.settings import LedgerSettings
 from remeasure.ledger.verdict import VERDICTS
 from remeasure.report.ledger_page import render_ledger
-from remeasure.report.ledger_rows import TONES, read_ledger
+from remeasure.report.ledger_rows import TONES, Row, read_ledger
 from remeasure.report.models import PageSettings, StudyPageSettings
 from remeasure.report.pages import anchor, write_page
 from remeasure.report.provenance_page import read_entries
 from remeasure.report.site import build_index, build_study_page, write_door
+from remeasure.report.study_page import Block, Figure
+from remeasure.studies.base import Kind, Output
 from remeasure.studies.crypto.outputs import STUDY
 
 HERE = Path(crypto.__file__).parent
@@ -99,8 +101,39 @@ def test_the_study_page_says_what_a_reader_needs(parsed: dict[str, Elements]) ->
         (image["alt"] or "").startswith("Generated data. Share by year: 48.6%") for image in images
     )
     assert text.count("generated data data (CSV)") == 2
+    # Headings of quoted facts say what they are about; a long run of them is cut short.
+    cited = [output.title for output in STUDY.outputs if output.kind == "cited"]
+    assert f"Quoted: {'; '.join(cited[:3])}; and " in text
     card = (HERE / "card.md").read_text("utf-8")
     assert " ".join(card.split()) in text
+
+
+@pytest.mark.parametrize(
+    ("origin", "kind", "rows", "label"),
+    [
+        ("package", "figure", ["exact"], "real data, from a Python package"),
+        ("computed", "figure", ["exact", "cited"], "no data: mathematics"),
+        ("computed", "figure", ["exact", "cited", "cited"], "no data of its own: quoted facts"),
+        ("computed", "drawing", ["exact"], "no data: a drawing"),
+        ("computed", "drawing", [], "no data: a drawing"),
+    ],
+)
+def test_a_figure_says_what_it_rests_on(
+    origin: str, kind: Kind, rows: list[str], label: str
+) -> None:
+    figure = Figure("", "", (), "", "", origin, 1, 1)
+    output = Output(id="fig_x", kind=kind, title="x")
+    known = read_row(*rows)
+    assert Block(id="fig_x", title="x", output=output, rows=known, figure=figure).label == label
+
+
+def read_row(*kinds: str) -> tuple[Row, ...]:
+    """Rows of these kinds and of nothing else."""
+    none = (None, None, None, None)
+    return tuple(
+        Row("s", "fig_x", "q", "", kind, "1", "", *none, "computed", "exact", "", "", "")
+        for kind in kinds
+    )
 
 
 def test_provenance_names_bytes_but_no_time_and_no_machine(

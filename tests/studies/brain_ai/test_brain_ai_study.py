@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from remeasure.config import read_files, validate
@@ -197,6 +198,58 @@ def test_bars_and_panels_are_as_many_as_the_card_says(
     assert {each.name: each.group for each in MODULES} == dict(
         judged.select("condition", "value").iter_rows()
     )
+
+
+def test_bars_hold_what_the_card_prints(results: Results, pictures: dict[str, Figure]) -> None:
+    made = charts(results[0])
+    used = dict(made["fig_energy"].data.select("what", "value").iter_rows())
+    assert used == pytest.approx(
+        {
+            "brain, 20 years": 3.5064,
+            "GPT-3": 1287,
+            "Llama 3.1 405B": 21588,
+            "Grok 4 (estimate)": 310_000,
+            "Gemini prompt, median": 0.24,
+            "GPT-4o query": 0.3,
+            "brain, one minute": 1 / 3,
+            "GPT-4o, 10,000 tokens in": 2.5,
+            "GPT-4o, 100,000 tokens in": 40,
+        }
+    )
+    words = {what: (low, high) for what, low, high, _ in made["fig_data"].data.iter_rows()}
+    assert words["heard by age 5"] == (6e6, 60e6)
+    assert words["heard and read by age 20"] == (30e6, 400e6)
+    assert words["GPT-3, data set"] == (500e9, 500e9)
+    assert words["Llama 3.1, training"] == (15.6e12, 15.6e12)
+    assert dict(made["fig_drive"].data.iter_rows()) == {"drive": 85.7, "suppress": -97.5}
+    (physics,) = pictures["fig_physics"].get_axes()
+    colours = [to_hex(bar.get_facecolor()) for bar in physics.patches]
+    assert colours == [THEMES[0].colour(0)] + [THEMES[0].colour(1)] * 6
+    assert physics.get_yticklabels()[0].get_text() == "people"
+
+
+def test_the_trials_are_those_of_the_essay(results: Results) -> None:
+    """Where the spikes of each trial stand: steps from the cue, the juice at step 10."""
+    errors = read_frame(results[0] / "errors.parquet")
+    spikes = {
+        trial: dict(own.filter(pl.col("error").abs() > 0.1).select("time", "error").iter_rows())
+        for (trial,), own in errors.group_by("trial", maintain_order=True)
+    }
+    assert list(spikes) == list(essay.TRIALS)
+    before, after, withheld = spikes.values()
+    assert before == {10: 1}
+    assert after == pytest.approx({0: 1}, abs=1e-6)
+    assert withheld == pytest.approx({0: 1, 10: -1}, abs=1e-6)
+
+
+def test_maps_stand_in_the_middle_of_the_box(results: Results) -> None:
+    fields = read_frame(results[0] / "maps.parquet")
+    side = default_settings().maps.side
+    top = fields.sort("place", descending=True).row(0, named=True)
+    assert (top["x"], top["y"]) == pytest.approx((side / 2, side / 2), abs=0.02 * side)
+    # Rows of the picture run from south to north, columns from west to east.
+    assert fields["x"].head(3).is_sorted()
+    assert fields["y"].head(3).n_unique() == 1
 
 
 def test_numbers_of_the_figures_have_a_source(

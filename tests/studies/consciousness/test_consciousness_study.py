@@ -234,6 +234,43 @@ def test_the_drawn_squares_are_the_patients(pictures: dict[str, Figure]) -> None
     assert count == {theme.colour(0): 60, theme.colour(1): 43, theme.grid: 181 + 69}
 
 
+def test_squares_fill_row_by_row(results: Results) -> None:
+    squares = read_frame(results[0] / "squares.parquet")
+    for _, own in squares.group_by("grid"):
+        ordered = own.sort("row", "column")
+        assert own["column"].max() == default_settings().columns - 1
+        # In reading order no filled square follows an empty one.
+        assert not ordered["filled"].cast(pl.Int8).diff().drop_nulls().gt(0).any()
+
+
+def test_bars_and_verdicts_say_what_is_quoted(pictures: dict[str, Figure]) -> None:
+    survey = {}
+    for ax in pictures["fig_survey"].get_axes():
+        names = [label.get_text().replace("\n", " ") for label in ax.get_yticklabels()]
+        for name, bar, text in zip(names, ax.patches, ax.texts, strict=True):
+            survey[name] = bar.get_width()  # type: ignore[attr-defined]
+            assert text.get_text() == f"{survey[name]:.0f}%"
+    assert (survey["physicalism"], survey["yes"], survey["functionalism"]) == (52, 62, 33)
+    assert (survey["conceivable, not possible"], survey["possible"]) == (37, 24)
+    (ax,) = pictures["fig_cogitate"].get_axes()
+    columns: dict[int, list[str]] = {}
+    for text in sorted(
+        ax.texts, key=lambda text: (text.get_position()[0], -text.get_position()[1])
+    ):
+        columns.setdefault(round(text.get_position()[0]), []).append(text.get_text())
+    _, *told = columns.values()  # the first column holds the predictions
+    assert told == [
+        ["integrated information\ntheory", "✓  pass", "✓  pass", "✗  fail"],
+        ["global\nworkspace", "~  mixed", "✗  fail", "~  mixed"],
+    ]
+    (ax,) = pictures["fig_patients"].get_axes()
+    said = [text.get_text() for text in ax.texts]
+    assert said[1::2] == [
+        "60 of 241 aware on the tests: 24.9%",
+        "43 of 112 aware on the tests: 38.4%",
+    ]
+
+
 def test_numbers_of_the_figures_have_a_source(
     results: Results, pictures: dict[str, Figure]
 ) -> None:

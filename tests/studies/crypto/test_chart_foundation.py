@@ -43,9 +43,7 @@ def rates(models: tuple[str, ...] = ALL) -> pl.DataFrame:
         for number, model in enumerate(models)
         for place, coin in enumerate(("BTC", "ETH", "SOL"))
     ]
-    return pl.DataFrame(
-        rows, schema={name: each.dtype.type for name, each in RATES.columns.items()}
-    )
+    return pl.DataFrame(rows, schema=RATES.types)
 
 
 def scores(models: tuple[str, ...] = ("HAR", "Chronos-2")) -> pl.DataFrame:
@@ -63,9 +61,7 @@ def scores(models: tuple[str, ...] = ("HAR", "Chronos-2")) -> pl.DataFrame:
         for number, model in enumerate(models)
         for coin in ("BTC", "ETH", "SOL")
     ]
-    return pl.DataFrame(
-        rows, schema={name: each.dtype.type for name, each in SCORES.columns.items()}
-    )
+    return pl.DataFrame(rows, schema=SCORES.types)
 
 
 def drawing(made: chart_foundation.Chart, theme: int = 0) -> Figure:

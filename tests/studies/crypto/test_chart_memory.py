@@ -29,11 +29,6 @@ SIX = ("light_svg", "light_png", "dark_svg", "dark_png", "csv", "alt")
 EXPERIMENTS = ("memory_direction", "memory_prices", "memory_strategy", "memory_networks")
 
 
-def empty(schema: object) -> pl.DataFrame:
-    columns = schema.columns  # type: ignore[attr-defined]
-    return pl.DataFrame(schema={name: each.dtype.type for name, each in columns.items()})
-
-
 def shares(*strangers: str) -> pl.DataFrame:
     rows = []
     models = [(m.label, True, m.release) for m in SEVEN] + [
@@ -45,7 +40,7 @@ def shares(*strangers: str) -> pl.DataFrame:
             rows.append(
                 (label, published, release, "month", window, "median", 40, 28, percent, *ends)
             )
-    return pl.DataFrame(rows, schema=empty(SHARES).schema, orient="row")
+    return pl.DataFrame(rows, schema=SHARES.types, orient="row")
 
 
 def prices() -> pl.DataFrame:
@@ -77,7 +72,7 @@ def prices() -> pl.DataFrame:
 
 def years() -> pl.DataFrame:
     rows = [(m.label, True, None, 60, 60, 0, 0, 0, 0.123, 0.1, 0.15) for m in SEVEN]
-    return pl.DataFrame(rows, schema=empty(PRICE_YEARS).schema, orient="row")
+    return pl.DataFrame(rows, schema=PRICE_YEARS.types, orient="row")
 
 
 def curves() -> pl.DataFrame:
@@ -153,22 +148,22 @@ def test_a_stranger_stands_below_the_seven_and_is_named_so() -> None:
 
 
 def test_nothing_measured_leaves_the_printed_values() -> None:
-    chart = chart_memory.direction_chart(empty(SHARES), "mirror")
+    chart = chart_memory.direction_chart(SHARES.empty(), "mirror")
     assert diamonds(drawing(chart)) == 16
     assert "before not measured, published 57" in chart.alt_text
-    assert diamonds(drawing(chart_memory.strategy_chart(empty(CURVES), "mirror"))) == 3
-    drawing(chart_memory.answers_chart(empty(PRICES), empty(PRICE_YEARS), "mirror"))
+    assert diamonds(drawing(chart_memory.strategy_chart(CURVES.empty(), "mirror"))) == 3
+    drawing(chart_memory.answers_chart(PRICES.empty(), PRICE_YEARS.empty(), "mirror"))
 
 
 def test_the_opening_table_has_every_printed_row(tmp_path: Path) -> None:
-    noise = pl.DataFrame([(20_000, 1, 1.5, 1.4, 1.6)], schema=empty(NOISE).schema, orient="row")
+    noise = pl.DataFrame([(20_000, 1, 1.5, 1.4, 1.6)], schema=NOISE.types, orient="row")
     breakeven = pl.DataFrame(
-        [("BTC", "1h", 60, 10.0, 64.0, 63.0, 65.0)], schema=empty(BREAKEVEN).schema, orient="row"
+        [("BTC", "1h", 60, 10.0, 64.0, 63.0, 65.0)], schema=BREAKEVEN.types, orient="row"
     )
     for name, frame, schema in (
         ("breakeven", breakeven, BREAKEVEN),
         ("noise", noise, NOISE),
-        ("scores", empty(SCORES), SCORES),
+        ("scores", SCORES.empty(), SCORES),
         ("shares", shares(), SHARES),
     ):
         write_frame(frame, tmp_path / name, schema)

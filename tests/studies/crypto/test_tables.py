@@ -41,8 +41,7 @@ def scores(*coins: str) -> pl.DataFrame:
         "rank_high": -0.0441,
     }
     every = {name: values[name] for name in SCORES.columns}
-    dtypes = {name: column.dtype.type for name, column in SCORES.columns.items()}
-    return pl.DataFrame(every).cast(dtypes)  # type: ignore[arg-type]
+    return pl.DataFrame(every).cast(SCORES.types)  # type: ignore[arg-type]
 
 
 def parsed(folder: Path, frame: pl.DataFrame, origin: str) -> tuple[Cells, str, ET.Element]:

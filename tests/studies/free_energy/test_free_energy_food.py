@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad, solve_ivp
 from scipy.optimize import minimize, minimize_scalar
 
+from remeasure.studies.free_energy import forms as forms_module
 from remeasure.studies.free_energy.bound import few_hundredths
 from remeasure.studies.free_energy.descent import descend, eigenvalues, first_minimum, settle
 from remeasure.studies.free_energy.food import (
@@ -22,7 +23,7 @@ from remeasure.studies.free_energy.food import (
     positive,
     whole_line,
 )
-from remeasure.studies.free_energy.forms import agreeing, forms, outside_covariance
+from remeasure.studies.free_energy.forms import PRECISION, agreeing, forms, outside_covariance
 from remeasure.studies.free_energy.policies import (
     CLEAR,
     LOOKING,
@@ -198,6 +199,8 @@ def test_three_forms_are_one_number() -> None:
 
 def test_inside_and_outside_meet_only_through_the_blanket() -> None:
     assert abs(outside_covariance()) < 1e-12
+    np.testing.assert_array_equal(PRECISION, PRECISION.T)
+    assert np.linalg.eigvalsh(PRECISION).min() > 0
 
 
 @settings(deadline=None, max_examples=40)
@@ -232,3 +235,18 @@ def test_risk_and_ambiguity_summed_by_hand() -> None:
 def test_words_for_the_gap() -> None:
     assert few_hundredths(0.027) == "a few hundredths"
     assert few_hundredths(0.4) == "about 0.4"
+
+
+def test_the_covariance_across_the_blanket_is_that_of_the_schur_complement(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Were outside and inside to touch, the number would say so."""
+    touching = PRECISION.copy()
+    touching[0, 3] = touching[3, 0] = 0.4
+    monkeypatch.setattr(forms_module, "PRECISION", touching)
+    whole = np.linalg.inv(touching)
+    blanket, outside, inside = [1, 2], 0, 3
+    given = whole[outside, blanket] @ np.linalg.inv(whole[np.ix_(blanket, blanket)])
+    wanted = whole[outside, inside] - given @ whole[blanket, inside]
+    assert outside_covariance() == pytest.approx(wanted)
+    assert abs(wanted) > 0.05

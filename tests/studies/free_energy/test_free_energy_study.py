@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import polars as pl
 import pytest
 from matplotlib.figure import Figure
@@ -32,6 +34,7 @@ from remeasure.studies.free_energy import (
     policies,
     tables,
 )
+from remeasure.studies.free_energy.food import free_energy
 from remeasure.studies.free_energy.outputs import STUDY
 from remeasure.studies.free_energy.published import rows
 from remeasure.studies.free_energy.settings import BoundSettings, DescentSettings, Settings
@@ -128,6 +131,50 @@ def test_a_short_run_leaves_late_times_open(tmp_path: Path) -> None:
     measured = measured_descent(tmp_path, DescentSettings(step=0.01, time=6))
     late = [each for each in measured if each.condition.startswith("t=10.0")]
     assert [each.value for each in late] == [None]
+
+
+def test_what_is_drawn_is_what_its_column_says(
+    results: tuple[Path, list[Measurement]],
+) -> None:
+    at, _ = results
+    curves = read_frame(at / "bound.parquet")
+    assert curves.filter(pl.col("fixed") < pl.col("best") - 1e-12).is_empty()
+    at_two = curves.filter((pl.col("centre") - 2).abs() < 1e-9).row(0, named=True)
+    # F of N(2, 0.3^2) by hand: E[v^2] = 4.09, E[v^4] = 16 + 24 * 0.09 + 3 * 0.0081.
+    by_hand = -0.5 * np.log(2 * np.pi * np.e * 0.09) + np.log(2 * np.pi)
+    by_hand += (4.09 - 12 + 9) / 2 + (4 - 4 * 4.09 + 16 + 2.16 + 0.0243) / 2
+    assert at_two["fixed"] == pytest.approx(by_hand)
+    posterior, known = read_frame(at / "posterior.parquet"), read_json(at / "descent.json")
+    top = posterior.sort("density", descending=True)["size"][0]
+    assert (top, known["peak"], known["mean"]) == pytest.approx((1.5675, 1.5675, 1.4797), abs=6e-3)
+    rest = read_frame(at / "descent.parquet").row(-1, named=True)
+    assert rest["prior_error"] == pytest.approx(rest["network"] - 3, abs=0.05)
+    assert rest["sensory_error"] == pytest.approx(2 - rest["network"] ** 2, abs=0.05)
+    chosen = read_frame(at / "policies.parquet")
+    assert chosen["preferred"].to_list() == pytest.approx([0.82, 0.5, None, None])
+    assert chosen["value"].to_list() == pytest.approx([2.409, 7.307, 0.656, 0.518], abs=1e-3)
+
+
+def test_beliefs_below_the_surprisal_would_be_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Were the surprisal 3.3 nats, some beliefs would lie below it: as many as found one by one."""
+    monkeypatch.setattr(
+        bound, "whole_line", lambda: SimpleNamespace(surprisal=3.3, evidence=np.exp(-3.3))
+    )
+    given = default_settings().bound
+    bound.measure_bound(
+        table=tmp_path / "t.parquet",
+        summary=tmp_path / "s.json",
+        settings=bound.BoundStep(bound=given),
+    )
+    found = read_json(tmp_path / "s.json")
+    curves = read_frame(tmp_path / "t.parquet")
+    widths = np.geomspace(0.02, 3.0, 300)
+    grid = [free_energy(np.array(centre), widths) for centre in curves["centre"]]
+    every = np.concatenate([*grid, curves["fixed"].to_numpy(), curves["best"].to_numpy()])
+    assert found["beliefs"] == every.size
+    assert found["below"] == (every < 3.3).sum() > 100
 
 
 def charts(at: Path) -> dict[str, Chart]:

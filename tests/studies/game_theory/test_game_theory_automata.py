@@ -157,6 +157,9 @@ def test_thresholds_are_where_the_curves_cross(values: list[float]) -> None:
     assert game.is_dilemma
     w = np.array(game.defection_threshold)
     assert float(defecting(w, game)) == pytest.approx(r, abs=1e-9)
+    if abs(2 * r - t - s) > 1e-9:
+        # Taking turns pays more than R at every w below its threshold: always, if that is 1.
+        assert game.prefers_cooperation == (game.alternation_threshold < 1)
     if game.prefers_cooperation:
         w = np.array(game.alternation_threshold)
         assert float(alternating(w, game)) == pytest.approx(r, abs=1e-9)

@@ -89,6 +89,10 @@ def test_residents_who_err_by_playing() -> None:
     table = curves(ForgivenessSettings(mistakes=0.05, points=101))
     assert np.all(np.diff(table["with_mistakes"].to_numpy()) > 0)
     assert table["with_mistakes"][0] == pytest.approx(2.25, abs=1e-10)
+    # Each column is the curve that it is called after: at q = 0 and at q = 1.
+    assert table["resident"].unique().to_list() == [3]
+    for column, ends in {"alternating": (2.5, 4), "defecting": (1, 5)}.items():
+        assert (table[column][0], table[column][-1]) == pytest.approx(ends)
 
 
 def test_conditions_name_fractions() -> None:

@@ -125,6 +125,16 @@ def test_every_exact_row_is_equal_or_a_proved_erratum(
     assert errata.height == 5
 
 
+def test_the_ends_of_echoes_hold_95_percent_of_them(
+    results: tuple[Path, list[Measurement]],
+) -> None:
+    (echoes,) = [each for each in results[1] if each.quantity == "rounds until the echo stops"]
+    # Of a geometric length with chance 1/3, 97.4% are at most 8 and 98.3% at most 9 rounds.
+    assert echoes.low == 0
+    assert echoes.high is not None
+    assert 8 <= echoes.high <= 9
+
+
 def test_nothing_that_rests_on_the_stand_in_counts_as_reproduced(
     results: tuple[Path, list[Measurement]],
 ) -> None:

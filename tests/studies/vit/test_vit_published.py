@@ -25,6 +25,7 @@ from remeasure.studies.vit.maps import permutation
 from remeasure.studies.vit.opened import OpenDinoStep, open_dino, open_published
 from remeasure.studies.vit.parts import measure_parts
 from remeasure.studies.vit.photos import PHOTOS, show_photos
+from remeasure.studies.vit.picture import SHOWN
 from remeasure.studies.vit.probing import FeaturesStep, ProbeStep, take_features, train_probe
 from remeasure.studies.vit.race import RaceMeasureStep, measure_race
 from remeasure.studies.vit.runs import ACCURACY, CONFUSION, GUESSES, LEARNERS, NAMES, RUNS
@@ -129,7 +130,12 @@ def test_dino_s_maps_are_attention_of_the_last_block(opened: Path, tmp_path: Pat
     chart = chart_opened.dino(
         load_file_numpy(tmp_path / "dino.safetensors"), read_json(tmp_path / "dino.json")
     )
-    assert chart.data["image"].n_unique() == 4  # lava is computed and not drawn
+    assert chart.data["image"].unique(maintain_order=True).to_list() == list(SHOWN)
+    # One row a patch, as drawn; the map of lava is computed and not drawn.
+    names = read_json(tmp_path / "dino.json")["names"]
+    for (image, head), part in chart.data.group_by("image", "head"):
+        drawn = part.sort("row", "column")["attention"].to_numpy().reshape(8, 8)
+        assert drawn == pytest.approx(maps[names.index(image), head].numpy())
 
 
 def test_a_classifier_without_names_is_refused(tmp_path: Path) -> None:

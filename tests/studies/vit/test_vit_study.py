@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from matplotlib.figure import Figure
 from pydantic import BaseModel, ValidationError
+from safetensors.torch import load_file
 
 from remeasure.config import read_files, validate
 from remeasure.draw.chart import Chart
@@ -228,6 +229,15 @@ def test_figures_keep_their_words_inside(results: tuple[Path, list[Measurement]]
                         if text.get_text():
                             assert box.x0 >= figure.bbox.x0 - 1, (name, text)
                             assert box.x1 <= figure.bbox.x1 + 1, (name, text)
+
+
+def test_the_data_of_filters_are_the_pictures(results: tuple[Path, list[Measurement]]) -> None:
+    chart = charts(results[0])["fig_filters"]
+    found = load_file(results[0] / "opened.safetensors")["directions"]
+    for channel, colour in enumerate(("red", "green", "blue")):
+        assert chart.data.sort("direction", "row", "column")[colour].to_numpy() == pytest.approx(
+            found[:, channel].flatten().numpy()
+        )
 
 
 def test_tables_are_written(results: tuple[Path, list[Measurement]], tmp_path: Path) -> None:

@@ -39,12 +39,15 @@ class Chart:
         The same in words, with the main numbers.
     size
         Width and height in inches.
+    coverage
+        Note beside a real origin: what of the figure it holds for.
     """
 
     draw: Draw
     data: pl.DataFrame
     alt_text: str
     size: tuple[float, float] = COLUMN
+    coverage: str = ""
 
 
 def save_chart(
@@ -71,6 +74,7 @@ def save_chart(
         alt=alt,
         alt_text=chart.alt_text,
         origin=origin,
+        coverage=chart.coverage,
         size=chart.size,
         drawing=drawing,
     )

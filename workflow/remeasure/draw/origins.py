@@ -7,6 +7,6 @@ ORIGIN_LABELS = {
     "generated": "generated data",
     "files": "real data, from files",
     "mirror": "real data, from a mirror",
-    "package": "real data, from a package",
+    "package": "real data, from a Python package",
     "public": "real data",
 }

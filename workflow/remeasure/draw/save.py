@@ -97,7 +97,7 @@ def save_figure(
         Where the data comes from, as in a step's ``origin``; ``generated`` is
         written on the figure's face and starts the alt text.
     coverage
-        Note beside a real origin, as in ``2022-01 to 2025-12``.
+        Note beside a real origin, as in ``2022-01 to 2025-12``: what the data cover.
     size
         Width and height in inches.
     drawing

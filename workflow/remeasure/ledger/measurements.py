@@ -14,13 +14,13 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import NoReturn
 
-import pandera.polars as pa
+import dataframely as dy
 import polars as pl
-from pandera.errors import SchemaError, SchemaErrors
 
 from remeasure.errors import DataError
 from remeasure.ledger.measurement import ORIGINS, Measurement
 from remeasure.ledger.reference import Key
+from remeasure.store.schema import declare, one_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,39 +43,30 @@ class Measured:
     artifact: str = ""
 
 
-def _finite(*, nullable: bool = True) -> pa.Column:
-    return pa.Column(
-        pl.Float64, pa.Check.in_range(-math.inf, math.inf, False, False), nullable=nullable
-    )
-
-
 #: Columns of a measurements file. ``value_number`` or ``value_text`` holds the value, in the
 #: unit of the reference row; both are null where the row could not be measured.
-SCHEMA = pa.DataFrameSchema(
+SCHEMA = declare(
+    "measurements",
     {
-        "output_id": pa.Column(pl.String, pa.Check.str_length(min_value=1)),
-        "quantity": pa.Column(pl.String, pa.Check.str_length(min_value=1)),
-        "condition": pa.Column(pl.String),
-        "value_number": _finite(),
-        "value_text": pa.Column(pl.String, pa.Check.str_length(min_value=1), nullable=True),
-        "low": _finite(),
-        "high": _finite(),
-        "n": pa.Column(pl.Int64, pa.Check.ge(0), nullable=True),
-        "truth": _finite(),
-        "coverage": pa.Column(pl.String, pa.Check.str_length(min_value=1)),
-        "note": pa.Column(pl.String),
-        "origin": pa.Column(pl.String, pa.Check.isin(ORIGINS)),
-        "step": pa.Column(pl.String),
-        "artifact": pa.Column(pl.String),
+        "output_id": dy.String(min_length=1),
+        "quantity": dy.String(min_length=1),
+        "condition": dy.String(),
+        "value_number": dy.Float64(nullable=True),
+        "value_text": dy.String(min_length=1, nullable=True),
+        "low": dy.Float64(nullable=True),
+        "high": dy.Float64(nullable=True),
+        "n": dy.Int64(min=0, nullable=True),
+        "truth": dy.Float64(nullable=True),
+        "coverage": dy.String(min_length=1),
+        "note": dy.String(),
+        "origin": one_of(ORIGINS),
+        "step": dy.String(),
+        "artifact": dy.String(),
     },
-    strict=True,
-    ordered=True,
     unique=["output_id", "quantity", "condition"],
 )
 
-_TYPES: dict[str, pl.DataType] = {
-    name: column.dtype.type for name, column in SCHEMA.columns.items()
-}
+_TYPES = SCHEMA.types
 
 
 def describe(key: Key) -> str:
@@ -154,15 +145,14 @@ def check(measurement: Measurement) -> Measurement:
 
 
 def _validated(frame: pl.DataFrame, where: Path) -> pl.DataFrame:
-    try:
-        checked: pl.DataFrame = SCHEMA.validate(frame)
-    except (SchemaError, SchemaErrors) as error:
+    problems = SCHEMA.problems(frame)
+    if problems:
         raise DataError(
-            f"these measurements break their schema: {error}",
+            f"these measurements break their schema: {' | '.join(problems)}",
             where=where,
             remedy="make the file again with the step that measures it",
-        ) from error
-    return checked
+        )
+    return frame
 
 
 def write_measurements(

@@ -6,14 +6,14 @@ import csv
 import io
 from pathlib import Path
 
-import pandera.polars as pa
+import dataframely as dy
 import polars as pl
-from pandera.errors import SchemaError, SchemaErrors
 
 from remeasure.errors import DataError
 from remeasure.ledger.measurement import ORIGINS
 from remeasure.ledger.reference import KINDS
 from remeasure.ledger.verdict import VERDICTS, format_number
+from remeasure.store.schema import declare, one_of
 
 #: Columns of the CSV, fixed: people's spreadsheets rest on them.
 COLUMNS = (
@@ -35,30 +35,31 @@ COLUMNS = (
     "artifact",
 )
 
-_TEXT = pa.Column(pl.String)
-_NAME = pa.Column(pl.String, pa.Check.str_length(min_value=1))
-_NUMBER = pa.Column(pl.Float64, nullable=True)
-_COUNT = pa.Column(pl.Int64, pa.Check.ge(0), nullable=True)
-_OPTIONAL = pa.Column(pl.String, pa.Check.str_length(min_value=1), nullable=True)
+_TEXT = dy.String()
+_NAME = dy.String(min_length=1)
+_NUMBER = dy.Float64(nullable=True)
+_COUNT = dy.Int64(min=0, nullable=True)
+_OPTIONAL = dy.String(min_length=1, nullable=True)
 
 #: The Parquet file: the CSV's columns, then everything that the verdict rests on, so that it can
 #: be judged again from this file alone. ``otherwise`` is the reason of ``not run`` that the
 #: study's declaration gives; ``correct`` and ``proof`` are those of an erratum.
-SCHEMA = pa.DataFrameSchema(
+SCHEMA = declare(
+    "ledger",
     {
         "study": _NAME,
         "output_id": _NAME,
         "quantity": _NAME,
         "condition": _TEXT,
-        "kind": pa.Column(pl.String, pa.Check.isin(KINDS)),
+        "kind": one_of(KINDS),
         "published": _NAME,
         "unit": _TEXT,
         "value": _OPTIONAL,
         "low": _NUMBER,
         "high": _NUMBER,
         "n": _COUNT,
-        "origin": pa.Column(pl.String, pa.Check.isin(ORIGINS), nullable=True),
-        "verdict": pa.Column(pl.String, pa.Check.isin(VERDICTS)),
+        "origin": one_of(ORIGINS, nullable=True),
+        "verdict": one_of(VERDICTS),
         "reason": _NAME,
         "step": _OPTIONAL,
         "artifact": _OPTIONAL,
@@ -72,27 +73,24 @@ SCHEMA = pa.DataFrameSchema(
         "correct": _OPTIONAL,
         "proof": _OPTIONAL,
         "otherwise": _TEXT,
-        "wider_than_published": pa.Column(pl.Boolean),
+        "wider_than_published": dy.Bool(),
     },
-    strict=True,
-    ordered=True,
     unique=["study", "output_id", "quantity", "condition"],
 )
 
-TYPES: dict[str, pl.DataType] = {name: column.dtype.type for name, column in SCHEMA.columns.items()}
+TYPES = SCHEMA.types
 
 
 def validated(frame: pl.DataFrame, where: object) -> pl.DataFrame:
     """The frame, when it is a ledger; DataError otherwise."""
-    try:
-        checked: pl.DataFrame = SCHEMA.validate(frame)
-    except (SchemaError, SchemaErrors) as error:
+    problems = SCHEMA.problems(frame)
+    if problems:
         raise DataError(
-            f"this ledger breaks its schema: {error}",
+            f"this ledger breaks its schema: {' | '.join(problems)}",
             where=where,
             remedy="make it again: snakemake --cores 2",
-        ) from error
-    return checked
+        )
+    return frame
 
 
 def csv_text(frame: pl.DataFrame) -> str:

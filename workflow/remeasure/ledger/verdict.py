@@ -15,7 +15,7 @@ MEANINGS = {
     "exact": "mathematics, recomputed and equal at the printed precision",
     "reproduced": "real data, or a published simulation repeated: rounds to the printed value",
     "consistent": "real data, or such a simulation: the published value lies in our interval",
-    "partial": "real data, but not the whole window, sample or scale of the row",
+    "partial": "real data, or such a simulation, but not the whole window, sample or scale",
     "differs": "our value does not agree with the published one",
     "planted": "generated data: the planted truth lies in our interval",
     "planted-missed": "generated data: the planted truth lies outside our interval",

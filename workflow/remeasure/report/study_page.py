@@ -22,6 +22,9 @@ PACKAGE_FILES = ("templates/study.html",)
 #: What one figure consists of, after the output's id.
 FIGURE_PARTS = (".light.svg", ".dark.svg", ".light.png", ".dark.png", ".csv", ".alt.txt")
 
+#: How many names of cited outputs a heading holds.
+QUOTED = 4
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -35,11 +38,6 @@ class Figure:
     origin: str
     width: int
     height: int
-
-    @property
-    def label(self) -> str:
-        """What is said of the data's origin."""
-        return ORIGIN_LABELS.get(self.origin, "no data: mathematics")
 
 
 @dataclass(frozen=True)
@@ -87,6 +85,16 @@ class Block:
     def measured(self) -> bool:
         """Whether this run measured any of its rows: closed forms come before experiments."""
         return any(row.value is not None for row in self.rows)
+
+    @property
+    def label(self) -> str:
+        """What is said of the figure's origin."""
+        known = ORIGIN_LABELS.get(self.figure.origin if self.figure else "")
+        if known is not None:
+            return known
+        if 2 * sum(row.kind == "cited" for row in self.rows) > len(self.rows):
+            return "no data of its own: quoted facts"
+        return "no data: a drawing" if self.output.kind == "drawing" else "no data: mathematics"
 
 
 def _svg_size(path: Path) -> tuple[int, int]:
@@ -169,6 +177,14 @@ def _check_known(study: Study, ids: Sequence[str], what: str) -> None:
         )
 
 
+def _quoted(outputs: Sequence[Output]) -> str:
+    """Heading of a run of cited outputs: what they are about, a long run cut short."""
+    titles = [output.title for output in outputs]
+    if len(titles) > QUOTED:
+        titles = [*titles[: QUOTED - 1], f"and {len(titles) - QUOTED + 1} more"]
+    return f"Quoted: {'; '.join(titles)}"
+
+
 def _blocks(
     study: Study, rows: Sequence[Row], figures: dict[str, Figure], tables: dict[str, Markup]
 ) -> Iterator[Block]:
@@ -187,7 +203,7 @@ def _blocks(
             ]
             yield Block(
                 id=f"cited-{outputs[0].id}",
-                title="Facts quoted from elsewhere",
+                title=_quoted(outputs),
                 output=outputs[0],
                 rows=tuple(row for _, row in facts),
                 cited=True,

@@ -1,8 +1,8 @@
 """Result tables as Parquet and scalars as JSON: checked where they are written, same bytes always.
 
 A Parquet file is written with a fixed codec, level and row-group size, so equal
-frames give equal bytes. Every frame that is written has a pandera schema; it is
-applied strictly (no other columns) and in order.
+frames give equal bytes. Every frame that is written has a declared table: it has exactly
+its columns, in their order.
 """
 
 from __future__ import annotations
@@ -15,51 +15,36 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import pandera.errors
-import pandera.polars as pa
 import polars as pl
 
 from remeasure.errors import DataError
-
-Schema = pa.DataFrameSchema | type[pa.DataFrameModel]
+from remeasure.store.schema import Table
 
 #: Part of the bytes of every file: changing one changes all hashes.
 CODEC: Final = "zstd"
 LEVEL: Final = 3
 ROW_GROUP: Final = 131_072
 
-_SHOWN = 5
 
-
-def checked(frame: pl.DataFrame, schema: Schema, where: object = "") -> pl.DataFrame:
-    """``frame`` itself, if it fulfils ``schema`` with exactly its columns in its order.
+def checked(frame: pl.DataFrame, schema: Table, where: object = "") -> pl.DataFrame:
+    """``frame`` itself, if it is the declared table with exactly its columns in their order.
 
     Raises
     ------
     DataError
-        Names the schema, the columns, the broken checks and the first offending values.
+        Names the table, the columns, the broken checks and the first offending values.
     """
-    declared = schema.to_schema() if isinstance(schema, type) else schema
-    strict = pa.DataFrameSchema(
-        columns=declared.columns,
-        checks=declared.checks,
-        strict=True,
-        ordered=True,
-        unique=declared.unique,
-        name=declared.name,
-    )
-    try:
-        strict.validate(frame, lazy=True)
-    except (pandera.errors.SchemaErrors, pandera.errors.SchemaError) as error:
+    problems = schema.problems(frame)
+    if problems:
         raise DataError(
-            f"table {declared.name or 'without a name'}: {_problems(error)}",
+            f"table {schema.name}: {' | '.join(problems)}",
             where=where,
             remedy="the step that writes this table is wrong, or the schema is: compare the two",
-        ) from error
+        )
     return frame
 
 
-def write_frame(frame: pl.DataFrame, path: Path, schema: Schema) -> None:
+def write_frame(frame: pl.DataFrame, path: Path, schema: Table) -> None:
     """Check a frame and write it as Parquet; equal frames give equal bytes.
 
     Raises
@@ -77,7 +62,7 @@ def write_frame(frame: pl.DataFrame, path: Path, schema: Schema) -> None:
     )
 
 
-def read_frame(path: Path, schema: Schema | None = None) -> pl.DataFrame:
+def read_frame(path: Path, schema: Table | None = None) -> pl.DataFrame:
     """Read a Parquet file in its own order, checked where a schema is given.
 
     Raises
@@ -178,24 +163,6 @@ def read_json(path: Path) -> Any:
             where=path,
             remedy="delete it and run the rule that writes it again",
         ) from error
-
-
-def _problems(error: pandera.errors.SchemaErrors | pandera.errors.SchemaError) -> str:
-    each = error.schema_errors if isinstance(error, pandera.errors.SchemaErrors) else [error]
-    lines = []
-    for problem in each:
-        cases = getattr(problem, "failure_cases", None)
-        shown = ""
-        if isinstance(cases, pl.DataFrame) and cases.height:
-            values = cases.head(_SHOWN).rows()
-            shown = f"; first offending: {', '.join(str(row[0]) for row in values)}"
-        elif cases is not None and not isinstance(cases, pl.DataFrame):
-            shown = f"; found: {cases}"
-        name = getattr(problem.schema, "name", None)
-        place = f"column {name}: " if isinstance(problem.schema, pa.Column) else ""
-        check = str(problem.check) if problem.check is not None else str(problem).splitlines()[0]
-        lines.append(f"{place}{check}{shown}")
-    return " | ".join(lines)
 
 
 def _plain(value: Any, place: str, path: Path) -> Any:

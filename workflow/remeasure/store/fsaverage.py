@@ -13,15 +13,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
 import numpy.typing as npt
-import pandera.polars as pa
 import polars as pl
 
 from remeasure.errors import DataError
 from remeasure.fetch import origins
 from remeasure.fetch.manifest import Manifest
 from remeasure.store.gifti import read_gifti
+from remeasure.store.schema import declare, one_of
 
 Floats = npt.NDArray[np.float64]
 Faces = npt.NDArray[np.int64]
@@ -36,31 +37,31 @@ POINTS, TRIANGLES = 10_242, 20_480
 #: Millimetres over which the edge of a region fades.
 EDGE = 5.0
 
-SURFACE = pa.DataFrameSchema(
+SURFACE = declare(
+    "points of a cortical surface",
     {
-        "hemisphere": pa.Column(pl.String, pa.Check.isin(["left", "right"])),
-        "point": pa.Column(pl.Int64, pa.Check.in_range(0, POINTS - 1)),
-        "x": pa.Column(pl.Float64),
-        "y": pa.Column(pl.Float64),
-        "z": pa.Column(pl.Float64),
-        "depth": pa.Column(pl.Float64),
+        "hemisphere": one_of(["left", "right"]),
+        "point": dy.Int64(min=0, max=POINTS - 1),
+        "x": dy.Float64(),
+        "y": dy.Float64(),
+        "z": dy.Float64(),
+        "depth": dy.Float64(),
     },
-    name="points of a cortical surface",
 )
-TRIANGLE = pa.DataFrameSchema(
+TRIANGLE = declare(
+    "triangles of a cortical surface",
     {
-        "hemisphere": pa.Column(pl.String, pa.Check.isin(["left", "right"])),
-        **{corner: pa.Column(pl.Int64, pa.Check.in_range(0, POINTS - 1)) for corner in "abc"},
+        "hemisphere": one_of(["left", "right"]),
+        **{corner: dy.Int64(min=0, max=POINTS - 1) for corner in "abc"},
     },
-    name="triangles of a cortical surface",
 )
-WEIGHTS = pa.DataFrameSchema(
+WEIGHTS = declare(
+    "points of regions",
     {
-        "region": pa.Column(pl.String),
-        "point": pa.Column(pl.Int64, pa.Check.in_range(0, POINTS - 1)),
-        "weight": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
+        "region": dy.String(),
+        "point": dy.Int64(min=0, max=POINTS - 1),
+        "weight": dy.Float64(min=0, max=1),
     },
-    name="points of regions",
 )
 
 

@@ -6,8 +6,8 @@ import zipfile
 from pathlib import Path
 from typing import Literal
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 from pydantic import Field
 
@@ -20,6 +20,7 @@ from remeasure.fetch.settings import ClientSettings
 from remeasure.model import Model
 from remeasure.store.frames import write_frame
 from remeasure.store.fsaverage import POINTS
+from remeasure.store.schema import declare, one_of
 from remeasure.studies.brain_ai.nifti import Floats, read_nifti
 
 #: Its entry in the catalogue of sources.
@@ -34,23 +35,23 @@ MEMBERS = {"left": "LH_LanA_n804.nii.gz", "right": "RH_LanA_n804.nii.gz"}
 #: Largest archive, and largest member as packed and as unpacked.
 MAX_ARCHIVE, MAX_MEMBER = 256 << 20, 16 << 20
 
-ATLAS = pa.DataFrameSchema(
+ATLAS = declare(
+    "share of people by point of the cortex",
     {
-        "hemisphere": pa.Column(pl.String, pa.Check.isin(list(MEMBERS))),
-        "point": pa.Column(pl.Int64, pa.Check.in_range(0, POINTS - 1)),
-        "probability": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
+        "hemisphere": one_of(MEMBERS),
+        "point": dy.Int64(min=0, max=POINTS - 1),
+        "probability": dy.Float64(min=0, max=1),
     },
     unique=["hemisphere", "point"],
-    name="share of people by point of the cortex",
 )
-WHOLE = pa.DataFrameSchema(
+WHOLE = declare(
+    "the atlas as a whole",
     {
-        "hemisphere": pa.Column(pl.String),
-        "points": pa.Column(pl.Int64),
-        "mean": pa.Column(pl.Float64),
-        "highest": pa.Column(pl.Float64),
+        "hemisphere": dy.String(),
+        "points": dy.Int64(),
+        "mean": dy.Float64(),
+        "highest": dy.Float64(),
     },
-    name="the atlas as a whole",
 )
 
 

@@ -22,6 +22,9 @@ from remeasure.studies.brain_ai.content import HIPPOCAMPI, MODULES, SLICE, VENTR
 STAGES = {"early": 0, "middle": 2, "late": 1}
 CLOSENESS = {"close": 2, "partial": 5, "none yet": 1}
 
+#: What of the figure the package's data are; the regions are our own choice.
+SHAPE = "for the brain's shape alone"
+
 
 def mesh(points: pl.DataFrame, triangles: pl.DataFrame, hemisphere: str) -> Mesh:
     """The surface of one hemisphere."""
@@ -75,6 +78,7 @@ def ventral(points: pl.DataFrame, triangles: pl.DataFrame, weights: pl.DataFrame
             " our own choice on an average surface."
         ),
         size=(WIDTH, 2.5),
+        coverage=SHAPE,
     )
 
 
@@ -106,6 +110,7 @@ def modules(
             f" {'; '.join(said)}."
         ),
         size=(WIDTH, 3.4),
+        coverage=SHAPE,
     )
 
 
@@ -125,6 +130,7 @@ def space(plane: pl.DataFrame, maps: pl.DataFrame) -> Chart:
             f" {peaks[1]:.2f}."
         ),
         size=(WIDTH, 2.35),
+        coverage="for the slice alone",
     )
 
 

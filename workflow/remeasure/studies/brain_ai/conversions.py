@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import pandera.polars as pa
+import dataframely as dy
 import polars as pl
 
 from remeasure.ledger.reference import Key
+from remeasure.store.schema import declare
 from remeasure.studies.brain_ai.facts import number
 
 #: Hours of a year, seconds of an hour, years over which a brain grows up.
@@ -15,15 +16,15 @@ HOURS, SECONDS, YEARS = 365.25 * 24, 3600, 20
 #: a second at its peak (dense BF16; with sparsity twice as many). NVIDIA's data sheet.
 CHIP_WATTS, CHIP_OPERATIONS = 700.0, 989.4e12
 
-CONVERSIONS = pa.DataFrameSchema(
+CONVERSIONS = declare(
+    "conversions",
     {
-        "output_id": pa.Column(pl.String),
-        "quantity": pa.Column(pl.String),
-        "condition": pa.Column(pl.String),
-        "value": pa.Column(pl.Float64, pa.Check.gt(0)),
+        "output_id": dy.String(),
+        "quantity": dy.String(),
+        "condition": dy.String(),
+        "value": dy.Float64(min_exclusive=0),
     },
     unique=["output_id", "quantity", "condition"],
-    name="conversions",
 )
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 
 from remeasure.ledger.measurement import Measurement, not_run
 from remeasure.model import Model
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare
 from remeasure.studies.brain_ai.conversions import CONVERSIONS, conversions, rounded_to
 from remeasure.studies.brain_ai.dopamine import errors, learned, shown, trial_times
 from remeasure.studies.brain_ai.facts import FACTS, facts
@@ -18,23 +19,23 @@ from remeasure.studies.brain_ai.maps import box, grid, neighbours, place, trough
 from remeasure.studies.brain_ai.published import answer, answer_all, rows
 from remeasure.studies.brain_ai.settings import DopamineSettings, MapSettings
 
-ERRORS = pa.DataFrameSchema(
+ERRORS = declare(
+    "prediction errors of three trials",
     {
-        "trial": pa.Column(pl.String),
-        "time": pa.Column(pl.Int64),
-        "error": pa.Column(pl.Float64),
+        "trial": dy.String(),
+        "time": dy.Int64(),
+        "error": dy.Float64(),
     },
     unique=["trial", "time"],
-    name="prediction errors of three trials",
 )
-MAPS = pa.DataFrameSchema(
+MAPS = declare(
+    "firing maps",
     {
-        "x": pa.Column(pl.Float64, pa.Check.ge(0)),
-        "y": pa.Column(pl.Float64, pa.Check.ge(0)),
-        "place": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
-        "grid": pa.Column(pl.Float64, pa.Check.in_range(-1e-9, 1 + 1e-9)),
+        "x": dy.Float64(min=0),
+        "y": dy.Float64(min=0),
+        "place": dy.Float64(min=0, max=1),
+        "grid": dy.Float64(min=-1e-9, max=1 + 1e-9),
     },
-    name="firing maps",
 )
 
 #: Trials as the rows of the reference call them.
@@ -114,7 +115,7 @@ def measure_essay(
     write_frame(
         pl.DataFrame(
             [(*key, value) for key, value in converted.items()],
-            schema={name: column.dtype.type for name, column in CONVERSIONS.columns.items()},
+            schema=CONVERSIONS.types,
             orient="row",
         ),
         derived,

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import re
 
-import pandera.polars as pa
+import dataframely as dy
 import polars as pl
 
+from remeasure.store.schema import declare
 from remeasure.studies.brain_ai.published import rows
 
-FACTS = pa.DataFrameSchema(
+FACTS = declare(
+    "facts that the essay quotes",
     {
-        "output_id": pa.Column(pl.String),
-        "quantity": pa.Column(pl.String),
-        "condition": pa.Column(pl.String),
-        "value": pa.Column(pl.String),
-        "unit": pa.Column(pl.String),
-        "source": pa.Column(pl.String, pa.Check.str_length(min_value=1)),
+        "output_id": dy.String(),
+        "quantity": dy.String(),
+        "condition": dy.String(),
+        "value": dy.String(),
+        "unit": dy.String(),
+        "source": dy.String(min_length=1),
     },
     unique=["output_id", "quantity", "condition"],
-    name="facts that the essay quotes",
 )
 
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?", re.ASCII)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from remeasure.studies.base import Output, Study
 
 _MESHES = ("fsaverage5 meshes, in the package nilearn",)
-_OWN = "The regions' extent is our own choice on an average surface, not a measurement."
+_OWN = (
+    "The regions' extent is our own choice on an average surface, not a measurement. The data are"
+    " the balls that make them."
+)
 
 _OUTPUTS = (
     Output(
@@ -107,7 +110,7 @@ _OUTPUTS = (
         caption=(
             "Left: both hippocampi, marked by hand in a slice of the average brain MNI152. Middle"
             " and right: idealised firing maps, a Gaussian field and three plane waves 60 degrees"
-            " apart."
+            " apart. The data are the maps; the slice is the package's."
         ),
         needs=("the MNI152 template, in the package nilearn",),
         minutes=0.1,

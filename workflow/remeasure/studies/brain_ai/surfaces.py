@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 
 from remeasure.errors import DataError
@@ -24,19 +24,20 @@ from remeasure.store.fsaverage import (
     triangle_frame,
     weights_frame,
 )
+from remeasure.store.schema import declare
 from remeasure.studies.brain_ai.content import MODULES, SLICE, VENTRAL
 from remeasure.studies.brain_ai.nifti import Image, read_nifti
 
 TEMPLATE = "mni_icbm152_t1_tal_nlin_sym_09a_converted.nii.gz"
 SIDES = ("left", "right")
 
-PLANE = pa.DataFrameSchema(
+PLANE = declare(
+    "coronal slice of an average brain",
     {
-        "x": pa.Column(pl.Float64),
-        "z": pa.Column(pl.Float64),
-        "value": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
+        "x": dy.Float64(),
+        "z": dy.Float64(),
+        "value": dy.Float64(min=0, max=1),
     },
-    name="coronal slice of an average brain",
 )
 
 

@@ -50,6 +50,7 @@ def theories(
             " choice on an average surface."
         ),
         size=(WIDTH, 4.9),
+        coverage="for the brain's shape alone",
     )
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandera.polars as pa
+import dataframely as dy
 import polars as pl
 
 from remeasure.ledger.measurement import Measurement, not_run
 from remeasure.model import Model
 from remeasure.stats.proportion import wilson
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare
 from remeasure.studies.consciousness.content import (
     EASY_PROBLEMS,
     FADING,
@@ -20,39 +21,39 @@ from remeasure.studies.consciousness.content import (
 )
 from remeasure.studies.consciousness.published import answer, answer_all, rows
 
-FACTS = pa.DataFrameSchema(
+FACTS = declare(
+    "facts that the essay quotes",
     {
-        "output_id": pa.Column(pl.String),
-        "quantity": pa.Column(pl.String),
-        "condition": pa.Column(pl.String),
-        "value": pa.Column(pl.String),
-        "unit": pa.Column(pl.String),
-        "source": pa.Column(pl.String, pa.Check.str_length(min_value=1)),
+        "output_id": dy.String(),
+        "quantity": dy.String(),
+        "condition": dy.String(),
+        "value": dy.String(),
+        "unit": dy.String(),
+        "source": dy.String(min_length=1),
     },
     unique=["output_id", "quantity", "condition"],
-    name="facts that the essay quotes",
 )
-SQUARES = pa.DataFrameSchema(
+SQUARES = declare(
+    "squares of the grids of patients",
     {
-        "grid": pa.Column(pl.String),
-        "column": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "row": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "filled": pa.Column(pl.Boolean),
+        "grid": dy.String(),
+        "column": dy.Int64(min=0),
+        "row": dy.Int64(min=0),
+        "filled": dy.Bool(),
     },
     unique=["grid", "column", "row"],
-    name="squares of the grids of patients",
 )
-SHARES = pa.DataFrameSchema(
+SHARES = declare(
+    "shares of quoted counts",
     {
-        "what": pa.Column(pl.String),
-        "count": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "of": pa.Column(pl.Int64, pa.Check.gt(0)),
-        "share": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
-        "low": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
-        "high": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
-        "source": pa.Column(pl.String),
+        "what": dy.String(),
+        "count": dy.Int64(min=0),
+        "of": dy.Int64(min_exclusive=0),
+        "share": dy.Float64(min=0, max=1),
+        "low": dy.Float64(min=0, max=1),
+        "high": dy.Float64(min=0, max=1),
+        "source": dy.String(),
     },
-    name="shares of quoted counts",
 )
 
 #: Questions of the survey as conditions of its rows begin, in the order of the bars, and the
@@ -158,7 +159,7 @@ def shares(table: pl.DataFrame, level: float) -> pl.DataFrame:
             (what, count, of, count / of, *wilson(count, of, level), source)
             for what, count, of, source in counts
         ],
-        schema={name: column.dtype.type for name, column in SHARES.columns.items()},
+        schema=SHARES.types,
         orient="row",
     )
 

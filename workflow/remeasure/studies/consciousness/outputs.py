@@ -79,7 +79,7 @@ _OUTPUTS = (
         caption=(
             "A schematic: regions that four theories name, on the left hemisphere of an average"
             " brain (fsaverage5). The essay names regions in words; their extent here is our own"
-            " choice, not a measurement."
+            " choice, not a measurement. The data are the balls that make the regions."
         ),
         needs=("fsaverage5 meshes, in the package nilearn",),
         minutes=0.1,

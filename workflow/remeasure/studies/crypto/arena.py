@@ -15,9 +15,9 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import dataframely as dy
 import numpy as np
 import numpy.typing as npt
-import pandera.polars as pa
 import polars as pl
 from numpy.random import Generator
 from pydantic import Field
@@ -33,6 +33,7 @@ from remeasure.stats.bootstrap import (
 from remeasure.stats.expected_maximum import exact_maximum
 from remeasure.stats.normal import two_sided_tail
 from remeasure.store.frames import read_json, write_frame
+from remeasure.store.schema import declare, one_of
 from remeasure.store.tables import read_table
 from remeasure.studies.crypto.account_files import ACCOUNT_TABLE, ACCOUNTS, CAPITAL, HOURS, START
 from remeasure.studies.crypto.published import answer_all, printed
@@ -50,26 +51,26 @@ BEST_OF_SIX = exact_maximum(len(NAMES))
 
 Floats = npt.NDArray[np.float64]
 
-PATHS = pa.DataFrameSchema(
+PATHS = declare(
+    "account values",
     {
-        "account": pa.Column(pl.String, pa.Check.isin([*NAMES, HELD])),
-        "hour": pa.Column(pl.Int64, pa.Check.in_range(0, HOURS)),
-        "dollars": pa.Column(pl.Float64, pa.Check.gt(0)),
+        "account": one_of([*NAMES, HELD]),
+        "hour": dy.Int64(min=0, max=HOURS),
+        "dollars": dy.Float64(min_exclusive=0),
     },
     unique=["account", "hour"],
-    name="account values",
 )
 """One row an account and hour: its value; bitcoin held starts with the same capital."""
 
-BANDS = pa.DataFrameSchema(
+BANDS = declare(
+    "bands without skill",
     {
-        "hour": pa.Column(pl.Int64),
-        "light_low": pa.Column(pl.Float64),
-        "dark_low": pa.Column(pl.Float64),
-        "dark_high": pa.Column(pl.Float64),
-        "light_high": pa.Column(pl.Float64),
+        "hour": dy.Int64(),
+        "light_low": dy.Float64(),
+        "dark_low": dy.Float64(),
+        "dark_high": dy.Float64(),
+        "light_high": dy.Float64(),
     },
-    name="bands without skill",
 )
 """One row an hour: ends of the bands of two in three (dark) and nineteen in twenty (light)."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 from numpy.random import Generator
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from remeasure.stats.autocorrelation import (
 )
 from remeasure.stats.bootstrap import fitting_block, percentile_interval, ratio_interval
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare
 from remeasure.studies.crypto.coverage import base_note, coverage
 from remeasure.studies.crypto.published import answer_all
 from remeasure.studies.crypto.series import Closes, read_closes
@@ -37,36 +38,36 @@ HOURS = (14, 4)
 BASIS_POINT = 1e-4
 FLOATS = NDArray[np.float64]
 
-ACF = pa.DataFrameSchema(
+ACF = declare(
+    "autocorrelation",
     {
-        "coin": pa.Column(pl.String),
-        "lag": pa.Column(pl.Int64, pa.Check.ge(1)),
-        "returns": pa.Column(pl.Float64, pa.Check.in_range(-1, 1)),
-        "returns_low": pa.Column(pl.Float64),
-        "returns_high": pa.Column(pl.Float64),
-        "absolute": pa.Column(pl.Float64, pa.Check.in_range(-1, 1)),
-        "absolute_low": pa.Column(pl.Float64),
-        "absolute_high": pa.Column(pl.Float64),
-        "band": pa.Column(pl.Float64, pa.Check.gt(0)),
-        "bump": pa.Column(pl.Boolean, nullable=True),
+        "coin": dy.String(),
+        "lag": dy.Int64(min=1),
+        "returns": dy.Float64(min=-1, max=1),
+        "returns_low": dy.Float64(),
+        "returns_high": dy.Float64(),
+        "absolute": dy.Float64(min=-1, max=1),
+        "absolute_low": dy.Float64(),
+        "absolute_high": dy.Float64(),
+        "band": dy.Float64(min_exclusive=0),
+        "bump": dy.Bool(nullable=True),
     },
-    name="autocorrelation",
 )
 """One row a coin and lag (hours): autocorrelations of hourly log returns and of their absolute
 values with 95% intervals; ``band`` is the half-width that independent values rarely leave;
 ``bump`` whether the absolute values have a local maximum there (see :func:`bump_heights`), null
 near the ends."""
 
-HOUR_OF_DAY = pa.DataFrameSchema(
+HOUR_OF_DAY = declare(
+    "hour of day",
     {
-        "coin": pa.Column(pl.String),
-        "hour": pa.Column(pl.Int64, pa.Check.in_range(0, 23)),
-        "mean_bp": pa.Column(pl.Float64, pa.Check.ge(0)),
-        "low_bp": pa.Column(pl.Float64),
-        "high_bp": pa.Column(pl.Float64),
-        "n": pa.Column(pl.Int64, pa.Check.gt(0)),
+        "coin": dy.String(),
+        "hour": dy.Int64(min=0, max=23),
+        "mean_bp": dy.Float64(min=0),
+        "low_bp": dy.Float64(),
+        "high_bp": dy.Float64(),
+        "n": dy.Int64(min_exclusive=0),
     },
-    name="hour of day",
 )
 """One row a coin and UTC hour of the bar's open: mean absolute log return in basis points with
 its 95% interval, and the number of hours."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 from numpy.random import Generator
 
@@ -21,6 +21,7 @@ from remeasure.ledger.measurement import Measurement, not_run
 from remeasure.model import Model
 from remeasure.stats.bootstrap import fitting_block, ratio_interval
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare, one_of
 from remeasure.store.tables import reader, select
 from remeasure.studies.crypto import calendar
 from remeasure.studies.crypto.coverage import coverage
@@ -43,36 +44,36 @@ NAMES = {"5m": "5 min", "15m": "15 min", "1h": "1 hour", "4h": "4 hours", "1d": 
 #: grows little after that.
 BLOCK_DAYS = 60
 
-MOVES = pa.DataFrameSchema(
+MOVES = declare(
+    "mean moves",
     {
-        "coin": pa.Column(pl.String),
-        "bar": pa.Column(pl.String, pa.Check.isin(list(NAMES))),
-        "minutes": pa.Column(pl.Int64, pa.Check.gt(0)),
-        "candles": pa.Column(pl.String),
-        "first": pa.Column(pl.Date),
-        "last": pa.Column(pl.Date),
-        "n": pa.Column(pl.Int64, pa.Check.gt(0)),
-        "mean_bp": pa.Column(pl.Float64, pa.Check.gt(0)),
-        "low_bp": pa.Column(pl.Float64),
-        "high_bp": pa.Column(pl.Float64),
+        "coin": dy.String(),
+        "bar": one_of(NAMES),
+        "minutes": dy.Int64(min_exclusive=0),
+        "candles": dy.String(),
+        "first": dy.Date(),
+        "last": dy.Date(),
+        "n": dy.Int64(min_exclusive=0),
+        "mean_bp": dy.Float64(min_exclusive=0),
+        "low_bp": dy.Float64(),
+        "high_bp": dy.Float64(),
     },
-    name="mean moves",
 )
 """One row a coin and bar length: mean absolute log return of its non-overlapping bars in basis
 points with a 95% interval; ``candles`` is the interval they were built from, ``first`` and
 ``last`` the days measured."""
 
-BREAKEVEN = pa.DataFrameSchema(
+BREAKEVEN = declare(
+    "break-even hit rates",
     {
-        "coin": pa.Column(pl.String),
-        "bar": pa.Column(pl.String, pa.Check.isin(list(NAMES))),
-        "minutes": pa.Column(pl.Int64, pa.Check.gt(0)),
-        "cost_bp": pa.Column(pl.Float64, pa.Check.gt(0)),
-        "percent": pa.Column(pl.Float64, pa.Check.gt(50)),
-        "low": pa.Column(pl.Float64),
-        "high": pa.Column(pl.Float64),
+        "coin": dy.String(),
+        "bar": one_of(NAMES),
+        "minutes": dy.Int64(min_exclusive=0),
+        "cost_bp": dy.Float64(min_exclusive=0),
+        "percent": dy.Float64(min_exclusive=50),
+        "low": dy.Float64(),
+        "high": dy.Float64(),
     },
-    name="break-even hit rates",
 )
 """One row a coin, bar length and round-trip cost: hit rate in percent at which profit is zero,
 with a 95% interval. Above 100 no hit rate pays."""

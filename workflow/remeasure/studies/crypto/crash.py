@@ -14,14 +14,15 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 from numpy.typing import NDArray
 
 from remeasure.ledger.measurement import WHOLE, Measurement
 from remeasure.model import Model
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare, one_of
 from remeasure.store.tables import reader, select
 from remeasure.studies.crypto import calendar
 from remeasure.studies.crypto.coverage import BASE
@@ -44,19 +45,19 @@ COARSEST = "15m"
 LOW_OPEN, CLOSE_CLOSE = "open to low", "close to close"
 OWN, LEADERS = "own", "BTC's"
 
-CRASH = pa.DataFrameSchema(
+CRASH = declare(
+    "crash",
     {
-        "coin": pa.Column(pl.String),
-        "convention": pa.Column(pl.String, pa.Check.isin([LOW_OPEN, CLOSE_CLOSE])),
-        "window": pa.Column(pl.String, pa.Check.isin([OWN, LEADERS])),
-        "candles": pa.Column(pl.String),
-        "minutes": pa.Column(pl.Int64, pa.Check.gt(0)),
-        "begin": pa.Column(pl.Datetime("us")),
-        "end": pa.Column(pl.Datetime("us")),
-        "percent": pa.Column(pl.Float64),
+        "coin": dy.String(),
+        "convention": one_of([LOW_OPEN, CLOSE_CLOSE]),
+        "window": one_of([OWN, LEADERS]),
+        "candles": dy.String(),
+        "minutes": dy.Int64(min_exclusive=0),
+        "begin": dy.Datetime(),
+        "end": dy.Datetime(),
+        "percent": dy.Float64(),
     },
     unique=["coin", "convention", "window"],
-    name="crash",
 )
 """One row a coin, convention and window: fall in percent (positive) between ``begin`` and
 ``end`` (UTC; the open of the first candle or the first close, and the close of the last
@@ -146,7 +147,7 @@ def measure_crash(
         if chosen is not None:
             interval, session = chosen
             rows += _falls(symbol, interval, session, leaders)
-    table = pl.DataFrame(rows, schema={name: c.dtype.type for name, c in CRASH.columns.items()})
+    table = pl.DataFrame(rows, schema=CRASH.types)
     write_frame(table, crash, CRASH)
     answers = [
         *_answers(table, origin),

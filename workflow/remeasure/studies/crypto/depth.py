@@ -13,9 +13,9 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
+import dataframely as dy
 import numpy as np
 import numpy.typing as npt
-import pandera.polars as pa
 import polars as pl
 from pydantic import Field
 from scipy.special import stdtrit
@@ -24,6 +24,7 @@ from remeasure.errors import DataError
 from remeasure.ledger.measurement import WHOLE, Measurement, not_run
 from remeasure.model import Model
 from remeasure.store.frames import read_json, write_frame
+from remeasure.store.schema import declare
 from remeasure.store.tables import read_table
 from remeasure.studies.crypto.book_files import BOOKS
 from remeasure.studies.crypto.published import answer_all, measurable
@@ -42,22 +43,22 @@ TAKEN = date(2026, 10, 31)
 
 Floats = npt.NDArray[np.float64]
 
-COSTS = pa.DataFrameSchema(
+COSTS = declare(
+    "cost of market buys",
     {
-        "coin": pa.Column(pl.String),
-        "rank": pa.Column(pl.Int64, pa.Check.gt(0)),
-        "size_usd": pa.Column(pl.Int64, pa.Check.gt(0)),
-        "books": pa.Column(pl.Int64, pa.Check.gt(0)),
-        "filled": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "cost_bp": pa.Column(pl.Float64, pa.Check.ge(0), nullable=True),
-        "low_bp": pa.Column(pl.Float64, nullable=True),
-        "high_bp": pa.Column(pl.Float64, nullable=True),
-        "half_spread_bp": pa.Column(pl.Float64, pa.Check.gt(0)),
-        "first": pa.Column(pl.Datetime("us")),
-        "last": pa.Column(pl.Datetime("us")),
+        "coin": dy.String(),
+        "rank": dy.Int64(min_exclusive=0),
+        "size_usd": dy.Int64(min_exclusive=0),
+        "books": dy.Int64(min_exclusive=0),
+        "filled": dy.Int64(min=0),
+        "cost_bp": dy.Float64(min=0, nullable=True),
+        "low_bp": dy.Float64(nullable=True),
+        "high_bp": dy.Float64(nullable=True),
+        "half_spread_bp": dy.Float64(min_exclusive=0),
+        "first": dy.Datetime(),
+        "last": dy.Datetime(),
     },
     unique=["coin", "size_usd"],
-    name="cost of market buys",
 )
 """One row a contract and size: how many of its books fill the order; the mean cost over all
 books with a 95% interval, missing unless every book fills it; times of the first and last."""

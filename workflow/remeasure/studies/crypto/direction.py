@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import dataframely as dy
 import numpy as np
 import numpy.typing as npt
-import pandera.polars as pa
 import polars as pl
 
 from remeasure.ledger.measurement import Measurement, not_run
@@ -22,6 +22,7 @@ from remeasure.stats.bootstrap import draw_blocks, percentile_interval, resample
 from remeasure.stats.proportion import standard_error
 from remeasure.stats.ranks import average_ranks, spearman
 from remeasure.store.frames import read_frame, read_json, write_frame
+from remeasure.store.schema import declare
 from remeasure.studies.crypto.forecasts import FORECASTS, hits
 from remeasure.studies.crypto.published import answer_all, printed, walked_coverage
 from remeasure.studies.crypto.series import coin
@@ -45,37 +46,35 @@ ABSENT = "this run forecasts no hour of this coin"
 #: Coins whose hit rates are printed.
 HIT_RATES = ("BTC", "ETH", "SOL")
 
-_RATE = (pl.Float64, pa.Check.in_range(0, 1))
-
 #: One row a coin, in the order of the settings. Rates and areas are fractions.
-SCORES = pa.DataFrameSchema(
+SCORES = declare(
+    "direction scores",
     {
-        "coin": pa.Column(pl.String),
-        "hours": pa.Column(pl.Int64, pa.Check.gt(0), description="forecast hours"),
-        "first": pa.Column(pl.Datetime("us"), description="first predicted hour, UTC"),
-        "last": pa.Column(pl.Datetime("us"), description="last predicted hour, UTC"),
-        "hit_rate": pa.Column(*_RATE),
-        "hit_low": pa.Column(*_RATE, description="95% block bootstrap interval"),
-        "hit_high": pa.Column(*_RATE),
-        "hit_se": pa.Column(*_RATE, description="block bootstrap"),
-        "binomial_se": pa.Column(*_RATE, description="as if hours were independent"),
-        "up_rate": pa.Column(*_RATE, description="share of hours that rose: always saying up"),
-        "up_low": pa.Column(*_RATE, description="95% block bootstrap interval"),
-        "up_high": pa.Column(*_RATE),
-        "auc": pa.Column(*_RATE),
-        "auc_se": pa.Column(*_RATE, description="DeLong"),
-        "auc_low": pa.Column(*_RATE, description="95% interval from DeLong's error"),
-        "auc_high": pa.Column(*_RATE),
-        "rank_correlation": pa.Column(
-            pl.Float64,
-            pa.Check.in_range(-1, 1),
-            description="Spearman, each predicted hour's return with the hour before",
+        "coin": dy.String(),
+        "hours": dy.Int64(min_exclusive=0, description="forecast hours"),
+        "first": dy.Datetime(description="first predicted hour, UTC"),
+        "last": dy.Datetime(description="last predicted hour, UTC"),
+        "hit_rate": dy.Float64(min=0, max=1),
+        "hit_low": dy.Float64(min=0, max=1, description="95% block bootstrap interval"),
+        "hit_high": dy.Float64(min=0, max=1),
+        "hit_se": dy.Float64(min=0, max=1, description="block bootstrap"),
+        "binomial_se": dy.Float64(min=0, max=1, description="as if hours were independent"),
+        "up_rate": dy.Float64(
+            min=0, max=1, description="share of hours that rose: always saying up"
         ),
-        "rank_low": pa.Column(pl.Float64, description="95% block bootstrap interval"),
-        "rank_high": pa.Column(pl.Float64),
+        "up_low": dy.Float64(min=0, max=1, description="95% block bootstrap interval"),
+        "up_high": dy.Float64(min=0, max=1),
+        "auc": dy.Float64(min=0, max=1),
+        "auc_se": dy.Float64(min=0, max=1, description="DeLong"),
+        "auc_low": dy.Float64(min=0, max=1, description="95% interval from DeLong's error"),
+        "auc_high": dy.Float64(min=0, max=1),
+        "rank_correlation": dy.Float64(
+            min=-1, max=1, description="Spearman, each predicted hour's return with the hour before"
+        ),
+        "rank_low": dy.Float64(description="95% block bootstrap interval"),
+        "rank_high": dy.Float64(),
     },
     unique=["coin"],
-    name="direction scores",
 )
 
 

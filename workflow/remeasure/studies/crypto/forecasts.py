@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
 import numpy.typing as npt
-import pandera.polars as pa
 import polars as pl
 
 from remeasure.errors import ConfigError, DataError
 from remeasure.evaluate.walk_forward import Fold, folds, months
 from remeasure.model import Model
 from remeasure.store.frames import read_frame, write_frame
+from remeasure.store.schema import declare
 from remeasure.studies.crypto.boosting import Examples, Refit, walk
 from remeasure.studies.crypto.features import FEATURES, read_features
 from remeasure.studies.crypto.settings import Symbol, WalkForwardSettings
@@ -26,34 +27,34 @@ from remeasure.studies.crypto.settings import Symbol, WalkForwardSettings
 HOUR = np.timedelta64(1, "h")
 
 #: One row a coin and predicted hour, ordered by (symbol, target_hour).
-FORECASTS = pa.DataFrameSchema(
+FORECASTS = declare(
+    "forecasts",
     {
-        "symbol": pa.Column(pl.String),
-        "target_hour": pa.Column(pl.Datetime("us"), description="open of the predicted hour, UTC"),
-        "p": pa.Column(
-            pl.Float64,
-            pa.Check.in_range(0, 1),
+        "symbol": dy.String(),
+        "target_hour": dy.Datetime(description="open of the predicted hour, UTC"),
+        "p": dy.Float64(
+            min=0,
+            max=1,
             description="forecast probability that the hour closes above the one before",
         ),
-        "ret_next": pa.Column(pl.Float64, description="log return of the predicted hour"),
-        "up": pa.Column(pl.Boolean, description="whether it closed above; unchanged is not up"),
-        "ret_1": pa.Column(pl.Float64, description="log return of the hour before"),
-        "refit": pa.Column(pl.String, description="first month of the model's fold, YYYY-MM"),
+        "ret_next": dy.Float64(description="log return of the predicted hour"),
+        "up": dy.Bool(description="whether it closed above; unchanged is not up"),
+        "ret_1": dy.Float64(description="log return of the hour before"),
+        "refit": dy.String(description="first month of the model's fold, YYYY-MM"),
     },
     unique=["symbol", "target_hour"],
-    name="forecasts",
 )
 
 #: What each model split on, in order of refit and feature.
-IMPORTANCE = pa.DataFrameSchema(
+IMPORTANCE = declare(
+    "importance",
     {
-        "refit": pa.Column(pl.String, description="first month of the model's fold, YYYY-MM"),
-        "feature": pa.Column(pl.String),
-        "gain": pa.Column(pl.Float64, pa.Check.ge(0), description="sum of the splits' gains"),
-        "splits": pa.Column(pl.Int64, pa.Check.ge(0)),
+        "refit": dy.String(description="first month of the model's fold, YYYY-MM"),
+        "feature": dy.String(),
+        "gain": dy.Float64(min=0, description="sum of the splits' gains"),
+        "splits": dy.Int64(min=0),
     },
     unique=["refit", "feature"],
-    name="importance",
 )
 
 

@@ -17,8 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 from numpy.random import Generator
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ from remeasure.stats.bootstrap import (
 from remeasure.stats.har import r_squared, trailing_mean
 from remeasure.stats.proportion import standard_error
 from remeasure.store.frames import read_frame, write_frame
+from remeasure.store.schema import declare
 from remeasure.studies.crypto import volatility
 from remeasure.studies.crypto.coverage import ENOUGH, FIRST, LAST, coverage, outside
 from remeasure.studies.crypto.forecasts import FORECASTS, hits
@@ -80,45 +81,45 @@ SHARES = ("share of up forecasts, low", "share of up forecasts, high")
 #: A rate or an R2 over fewer hours or days says nothing.
 LEAST_SCORED = 30
 
-_SHARE = (pl.Float64, pa.Check.in_range(0, 1))
-
-RATES = pa.DataFrameSchema(
+RATES = declare(
+    "hit rates of ready-made models",
     {
-        "model": pa.Column(pl.String),
-        "coin": pa.Column(pl.String),
-        "hours": pa.Column(pl.Int64, pa.Check.ge(LEAST_SCORED)),
-        "first": pa.Column(pl.Datetime("us"), description="first predicted hour, UTC"),
-        "last": pa.Column(pl.Datetime("us"), description="last predicted hour, UTC"),
-        "hit_rate": pa.Column(*_SHARE),
-        "low": pa.Column(*_SHARE, description="95% block bootstrap interval"),
-        "high": pa.Column(*_SHARE),
-        "se": pa.Column(*_SHARE, description="sqrt(p (1 - p) / n)"),
-        "up_share": pa.Column(*_SHARE, description="share of hours for which a rise is forecast"),
-        "up_low": pa.Column(*_SHARE),
-        "up_high": pa.Column(*_SHARE),
-        "lead": pa.Column(pl.Float64, description="hit rate less LightGBM's on the same hours"),
-        "lead_low": pa.Column(pl.Float64),
-        "lead_high": pa.Column(pl.Float64),
-        "lead_se": pa.Column(pl.Float64, pa.Check.ge(0), description="paired block bootstrap"),
+        "model": dy.String(),
+        "coin": dy.String(),
+        "hours": dy.Int64(min=LEAST_SCORED),
+        "first": dy.Datetime(description="first predicted hour, UTC"),
+        "last": dy.Datetime(description="last predicted hour, UTC"),
+        "hit_rate": dy.Float64(min=0, max=1),
+        "low": dy.Float64(min=0, max=1, description="95% block bootstrap interval"),
+        "high": dy.Float64(min=0, max=1),
+        "se": dy.Float64(min=0, max=1, description="sqrt(p (1 - p) / n)"),
+        "up_share": dy.Float64(
+            min=0, max=1, description="share of hours for which a rise is forecast"
+        ),
+        "up_low": dy.Float64(min=0, max=1),
+        "up_high": dy.Float64(min=0, max=1),
+        "lead": dy.Float64(description="hit rate less LightGBM's on the same hours"),
+        "lead_low": dy.Float64(),
+        "lead_high": dy.Float64(),
+        "lead_se": dy.Float64(min=0, description="paired block bootstrap"),
     },
     unique=["model", "coin"],
-    name="hit rates of ready-made models",
 )
 """One row a model and coin; LightGBM leads itself by nothing."""
 
-SCORES = pa.DataFrameSchema(
+SCORES = declare(
+    "R2 of ready-made models",
     {
-        "model": pa.Column(pl.String),
-        "coin": pa.Column(pl.String),
-        "days": pa.Column(pl.Int64, pa.Check.ge(LEAST_SCORED)),
-        "first": pa.Column(pl.Date),
-        "last": pa.Column(pl.Date),
-        "r2": pa.Column(pl.Float64, pa.Check.le(1)),
-        "low": pa.Column(pl.Float64, description="95% block bootstrap interval"),
-        "high": pa.Column(pl.Float64),
+        "model": dy.String(),
+        "coin": dy.String(),
+        "days": dy.Int64(min=LEAST_SCORED),
+        "first": dy.Date(),
+        "last": dy.Date(),
+        "r2": dy.Float64(max=1),
+        "low": dy.Float64(description="95% block bootstrap interval"),
+        "high": dy.Float64(),
     },
     unique=["model", "coin"],
-    name="R2 of ready-made models",
 )
 """One row a model and coin: R2 of log variance against the mean of the 512 days before."""
 
@@ -180,14 +181,14 @@ def measure_foundation(
     trees = period_of(read_frame(forecasts, FORECASTS), settings)
     ready = [read_frame(path, HOURS) for path in (*chronos_hours, *kronos_hours)]
     rate_table = pl.DataFrame(
-        list(rate_rows(trees, ready, settings, rng)), schema=_columns(RATES), orient="row"
+        list(rate_rows(trees, ready, settings, rng)), schema=RATES.types, orient="row"
     )
     variances = read_frame(days, volatility.DAYS)
     score_table = pl.DataFrame(
         list(
             score_rows(variances, [read_frame(each, DAYS) for each in chronos_days], settings, rng)
         ),
-        schema=_columns(SCORES),
+        schema=SCORES.types,
         orient="row",
     )
     write_frame(rate_table, rates, RATES)
@@ -347,10 +348,6 @@ def score_rows(
                 "low": 1 - float(high),
                 "high": 1 - float(low),
             }
-
-
-def _columns(schema: pa.DataFrameSchema) -> dict[str, Any]:
-    return {name: column.dtype.type for name, column in schema.columns.items()}
 
 
 # --- answers --------------------------------------------------------------------------------

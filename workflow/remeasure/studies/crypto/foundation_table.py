@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pandera.polars as pa
-import polars as pl
+import dataframely as dy
+
+from remeasure.store.schema import declare
 
 #: Models by the names that the publication prints.
 CHRONOS = "Chronos-2"
@@ -13,29 +14,29 @@ KRONOS_TOKENIZER = "Kronos-Tokenizer-base"
 #: Steps of the past that a forecast sees: hours, candles or days.
 CONTEXT = 512
 
-HOURS = pa.DataFrameSchema(
+HOURS = declare(
+    "forecasts of ready-made models",
     {
-        "model": pa.Column(pl.String),
-        "coin": pa.Column(pl.String, description="as BTC"),
-        "target_hour": pa.Column(pl.Datetime("us"), description="open of the predicted hour, UTC"),
-        "up": pa.Column(pl.Boolean, description="whether a rise is forecast"),
-        "value": pa.Column(pl.Float64, description="forecast log return of the hour"),
+        "model": dy.String(),
+        "coin": dy.String(description="as BTC"),
+        "target_hour": dy.Datetime(description="open of the predicted hour, UTC"),
+        "up": dy.Bool(description="whether a rise is forecast"),
+        "value": dy.Float64(description="forecast log return of the hour"),
     },
     unique=["model", "coin", "target_hour"],
-    name="forecasts of ready-made models",
 )
 """One row a model, coin and predicted hour, ordered by them. Nothing of the hour itself or of
 a later one is known to the forecast."""
 
-DAYS = pa.DataFrameSchema(
+DAYS = declare(
+    "variances by ready-made models",
     {
-        "model": pa.Column(pl.String),
-        "coin": pa.Column(pl.String, description="as BTC"),
-        "day": pa.Column(pl.Date, description="the predicted day, UTC"),
-        "value": pa.Column(pl.Float64, description="forecast log of the day's realised variance"),
+        "model": dy.String(),
+        "coin": dy.String(description="as BTC"),
+        "day": dy.Date(description="the predicted day, UTC"),
+        "value": dy.Float64(description="forecast log of the day's realised variance"),
     },
     unique=["model", "coin", "day"],
-    name="variances by ready-made models",
 )
 """One row a model, coin and predicted day, likewise."""
 

@@ -11,8 +11,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 from numpy.random import Generator
 from pydantic import Field
@@ -21,6 +21,7 @@ from remeasure.ledger.measurement import WHOLE, Measurement, not_run
 from remeasure.model import Model
 from remeasure.stats.bootstrap import fitting_block, ratio_interval
 from remeasure.store.frames import read_json, write_frame
+from remeasure.store.schema import declare, one_of
 from remeasure.studies.crypto.funding_files import read_payments
 from remeasure.studies.crypto.published import answer_all
 from remeasure.studies.crypto.series import coin
@@ -47,23 +48,23 @@ AVERAGES = {
     ("stat_funding_detail", "ETH 2021"): ("ETHUSDT", 2021),
 }
 
-PERIODS = pa.DataFrameSchema(
+PERIODS = declare(
+    "funding by period",
     {
-        "coin": pa.Column(pl.String),
-        "span": pa.Column(pl.String, pa.Check.isin(["month", "year"])),
-        "first": pa.Column(pl.Date),
-        "last": pa.Column(pl.Date),
-        "payments": pa.Column(pl.Int64, pa.Check.gt(0)),
-        "days": pa.Column(pl.Float64, pa.Check.gt(0)),
-        "percent": pa.Column(pl.Float64),
-        "low": pa.Column(pl.Float64, nullable=True),
-        "high": pa.Column(pl.Float64, nullable=True),
-        "negative": pa.Column(pl.Float64, pa.Check.in_range(0, 100)),
-        "negative_low": pa.Column(pl.Float64, nullable=True),
-        "negative_high": pa.Column(pl.Float64, nullable=True),
+        "coin": dy.String(),
+        "span": one_of(["month", "year"]),
+        "first": dy.Date(),
+        "last": dy.Date(),
+        "payments": dy.Int64(min_exclusive=0),
+        "days": dy.Float64(min_exclusive=0),
+        "percent": dy.Float64(),
+        "low": dy.Float64(nullable=True),
+        "high": dy.Float64(nullable=True),
+        "negative": dy.Float64(min=0, max=100),
+        "negative_low": dy.Float64(nullable=True),
+        "negative_high": dy.Float64(nullable=True),
     },
     unique=["coin", "span", "first"],
-    name="funding by period",
 )
 """One row a contract's calendar month or year: days with payments (``first`` to ``last``),
 payments, days paid for, average scaled to a year in percent, and the share of negative

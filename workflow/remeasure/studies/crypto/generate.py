@@ -19,8 +19,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 from pydantic import Field
 
@@ -31,6 +31,7 @@ from remeasure.fetch.manifest import Manifest, RawFile
 from remeasure.fingerprint import fingerprint
 from remeasure.model import Model
 from remeasure.store.frames import write_frame, write_json
+from remeasure.store.schema import declare
 from remeasure.studies.crypto import candle_files, market, market_history
 from remeasure.studies.crypto.market import Candles, SyntheticCoin
 from remeasure.studies.crypto.settings import Dataset, GeneratorSettings, Interval, Month
@@ -41,17 +42,17 @@ log = logging.getLogger(__name__)
 FORECASTS_FROM = date(2022, 1, 1)
 
 #: Columns of the planted truth by hour.
-TRUTH_HOURS = pa.DataFrameSchema(
+TRUTH_HOURS = declare(
+    "planted truth by hour",
     {
-        "symbol": pa.Column(pl.String),
-        "hour": pa.Column(pl.Datetime("us")),
-        "sigma": pa.Column(pl.Float64, pa.Check.gt(0)),
-        "direction": pa.Column(pl.Float64, pa.Check.in_range(-1, 1)),
-        "probability": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
-        "forced": pa.Column(pl.Boolean),
+        "symbol": dy.String(),
+        "hour": dy.Datetime(),
+        "sigma": dy.Float64(min_exclusive=0),
+        "direction": dy.Float64(min=-1, max=1),
+        "probability": dy.Float64(min=0, max=1),
+        "forced": dy.Bool(),
     },
     unique=["symbol", "hour"],
-    name="planted truth by hour",
 )
 
 

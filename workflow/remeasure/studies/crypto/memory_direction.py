@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import pandera.polars as pa
+import dataframely as dy
 import polars as pl
 from numpy.random import Generator
 
@@ -20,6 +20,7 @@ from remeasure.ledger.measurement import Measurement, not_run
 from remeasure.stats.bootstrap import ratio_interval
 from remeasure.stats.proportion import wilson
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare, one_of
 from remeasure.studies.crypto.memory_identities import condition, sd_above_half
 from remeasure.studies.crypto.memory_models import LanguageModel
 from remeasure.studies.crypto.memory_questions import Kind
@@ -50,67 +51,67 @@ SPLITS = ("median", "half")
 #: Total mass on both words below which a model wanted to say something else.
 TINY = 0.01
 
-CALLS = pa.DataFrameSchema(
+CALLS = declare(
+    "calls of language models",
     {
-        "model": pa.Column(pl.String),
-        "published": pa.Column(pl.Boolean),
-        "release": pa.Column(pl.String),
-        "kind": pa.Column(pl.String, pa.Check.isin(KINDS)),
-        "first": pa.Column(pl.Date),
-        "last": pa.Column(pl.Date),
-        "window": pa.Column(pl.String, pa.Check.isin(WINDOWS), nullable=True),
-        "mass": pa.Column(pl.Float64, pa.Check.ge(0)),
-        "p_up": pa.Column(pl.Float64, pa.Check.in_range(0, 1), nullable=True),
-        "median": pa.Column(pl.Boolean),
-        "half": pa.Column(pl.Boolean),
-        "begin": pa.Column(pl.Float64, nullable=True),
-        "end": pa.Column(pl.Float64, nullable=True),
-        "up": pa.Column(pl.Boolean, nullable=True),
+        "model": dy.String(),
+        "published": dy.Bool(),
+        "release": dy.String(),
+        "kind": one_of(KINDS),
+        "first": dy.Date(),
+        "last": dy.Date(),
+        "window": one_of(WINDOWS, nullable=True),
+        "mass": dy.Float64(min=0),
+        "p_up": dy.Float64(min=0, max=1, nullable=True),
+        "median": dy.Bool(),
+        "half": dy.Bool(),
+        "begin": dy.Float64(nullable=True),
+        "end": dy.Float64(nullable=True),
+        "up": dy.Bool(nullable=True),
     },
     unique=["model", "kind", "first"],
-    name="calls of language models",
 )
 """One row a month or week asked of a model. ``published`` tells the models of the publication
 from others; ``window`` is null between before and after; ``mass`` is on both words together;
 ``p_up`` is null where that is zero. ``median`` and ``half`` say whether up is called at either
 threshold. ``begin`` and ``end`` are closes (USDT), ``up`` the truth; null where not known."""
 
-SHARES = pa.DataFrameSchema(
+SHARES = declare(
+    "directions called right",
     {
-        "model": pa.Column(pl.String),
-        "published": pa.Column(pl.Boolean),
-        "release": pa.Column(pl.String, nullable=True),
-        "kind": pa.Column(pl.String, pa.Check.isin(KINDS)),
-        "window": pa.Column(pl.String, pa.Check.isin(WINDOWS)),
-        "split": pa.Column(pl.String, pa.Check.isin(SPLITS)),
-        "n": pa.Column(pl.Int64, pa.Check.gt(0)),
-        "hits": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "percent": pa.Column(pl.Float64, pa.Check.in_range(0, 100)),
-        "low": pa.Column(pl.Float64),
-        "high": pa.Column(pl.Float64),
-        "sd_above_half": pa.Column(pl.Float64),
+        "model": dy.String(),
+        "published": dy.Bool(),
+        "release": dy.String(nullable=True),
+        "kind": one_of(KINDS),
+        "window": one_of(WINDOWS),
+        "split": one_of(SPLITS),
+        "n": dy.Int64(min_exclusive=0),
+        "hits": dy.Int64(min=0),
+        "percent": dy.Float64(min=0, max=100),
+        "low": dy.Float64(),
+        "high": dy.Float64(),
+        "sd_above_half": dy.Float64(),
     },
     unique=["model", "kind", "window", "split"],
-    name="directions called right",
 )
 """One row a model (and all models of the publication together), kind, window and threshold:
 periods with known direction and how many were called right, percent with a 95% interval.
 Models answer for the same months, so the interval of all together resamples whole months."""
 
-MASSES = pa.DataFrameSchema(
+MASSES = declare(
+    "mass on up and down",
     {
-        "model": pa.Column(pl.String),
-        "published": pa.Column(pl.Boolean),
-        "kind": pa.Column(pl.String, pa.Check.isin(KINDS)),
-        "asked": pa.Column(pl.Int64, pa.Check.gt(0)),
-        "called_up": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "median_p_up": pa.Column(pl.Float64, nullable=True),
-        "median_mass": pa.Column(pl.Float64),
-        "least_mass": pa.Column(pl.Float64),
-        "tiny": pa.Column(pl.Int64, pa.Check.ge(0)),
+        "model": dy.String(),
+        "published": dy.Bool(),
+        "kind": one_of(KINDS),
+        "asked": dy.Int64(min_exclusive=0),
+        "called_up": dy.Int64(min=0),
+        "median_p_up": dy.Float64(nullable=True),
+        "median_mass": dy.Float64(),
+        "least_mass": dy.Float64(),
+        "tiny": dy.Int64(min=0),
     },
     unique=["model", "kind"],
-    name="mass on up and down",
 )
 """One row a model and kind: how much of its probability went to the two words at all. ``tiny``
 counts questions on which both together had less than a hundredth: the model wanted to say
@@ -172,7 +173,7 @@ def measure_memory_direction(
         [
             *_calls(read_answers(*answers), settings.models, closes, published=True),
             *_calls(read_answers(*others), settings.others, closes, published=False),
-            pl.DataFrame(schema={name: each.dtype.type for name, each in CALLS.columns.items()}),
+            CALLS.empty(),
         ]
     )
     write_frame(table, calls, CALLS)
@@ -215,8 +216,7 @@ def scores(calls: pl.DataFrame, resamples: int, rng: Generator) -> pl.DataFrame:
                     n, hits = own.height, int(own["hit"].sum())
                     ends = _clustered(own, resamples, rng)
                     rows.append(_row(own, POOLED, kind, window, split, n, hits, ends))
-    schema = {name: each.dtype.type for name, each in SHARES.columns.items()}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame(rows, schema=SHARES.types, orient="row")
 
 
 def _row(

@@ -14,12 +14,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-import pandera.polars as pa
+import dataframely as dy
 import polars as pl
 
 from remeasure.ledger.measurement import Measurement, not_run
 from remeasure.stats.median import median_interval
 from remeasure.store.frames import read_json, write_frame
+from remeasure.store.schema import declare, one_of
 from remeasure.studies.crypto.memory_models import LanguageModel
 from remeasure.studies.crypto.memory_parse import CLASSES, claimed_cutoff, read
 from remeasure.studies.crypto.memory_questions import FIRST, LAST, questions
@@ -50,38 +51,38 @@ LEAST = 3
 
 NEVER = "never"
 
-PRICES = pa.DataFrameSchema(
+PRICES = declare(
+    "prices that language models give",
     {
-        "model": pa.Column(pl.String),
-        "published": pa.Column(pl.Boolean),
-        "release": pa.Column(pl.String),
-        "day": pa.Column(pl.Date),
-        "window": pa.Column(pl.String, pa.Check.isin(WINDOWS), nullable=True),
-        "text": pa.Column(pl.String),
-        "class": pa.Column(pl.String, pa.Check.isin(CLASSES)),
-        "value": pa.Column(pl.Float64, pa.Check.gt(0), nullable=True),
-        "price": pa.Column(pl.Float64, pa.Check.gt(0), nullable=True),
-        "error": pa.Column(pl.Float64, pa.Check.ge(0), nullable=True),
+        "model": dy.String(),
+        "published": dy.Bool(),
+        "release": dy.String(),
+        "day": dy.Date(),
+        "window": one_of(WINDOWS, nullable=True),
+        "text": dy.String(),
+        "class": one_of(CLASSES),
+        "value": dy.Float64(min_exclusive=0, nullable=True),
+        "price": dy.Float64(min_exclusive=0, nullable=True),
+        "error": dy.Float64(min=0, nullable=True),
     },
     unique=["model", "day"],
-    name="prices that language models give",
 )
 """One row a model and day asked: raw answer, its class, the number in it (dollars), the close of
 that day (USDT), and the error; null where there is no number or no close."""
 
-PRICE_YEARS = pa.DataFrameSchema(
+PRICE_YEARS = declare(
+    "errors by year",
     {
-        "model": pa.Column(pl.String),
-        "published": pa.Column(pl.Boolean),
-        "year": pa.Column(pl.Int64, nullable=True),
-        "asked": pa.Column(pl.Int64, pa.Check.gt(0)),
-        **{name: pa.Column(pl.Int64, pa.Check.ge(0)) for name in CLASSES},
-        "median_error": pa.Column(pl.Float64, nullable=True),
-        "low": pa.Column(pl.Float64, nullable=True),
-        "high": pa.Column(pl.Float64, nullable=True),
+        "model": dy.String(),
+        "published": dy.Bool(),
+        "year": dy.Int64(nullable=True),
+        "asked": dy.Int64(min_exclusive=0),
+        **{name: dy.Int64(min=0) for name in CLASSES},
+        "median_error": dy.Float64(nullable=True),
+        "low": dy.Float64(nullable=True),
+        "high": dy.Float64(nullable=True),
     },
     unique=["model", "year"],
-    name="errors by year",
 )
 """One row a model and calendar year, and one without a year for all days at least a year before
 its release: days asked, answers of each class, median error of the numbers (a fraction) with a
@@ -119,7 +120,7 @@ def measure_memory_prices(
         [
             *_prices(read_answers(*answers), settings.models, closes, published=True),
             *_prices(read_answers(*others), settings.others, closes, published=False),
-            pl.DataFrame(schema={name: each.dtype.type for name, each in PRICES.columns.items()}),
+            PRICES.empty(),
         ]
     )
     write_frame(table, prices, PRICES)
@@ -155,8 +156,7 @@ def by_year(prices: pl.DataFrame) -> pl.DataFrame:
             counts = [int((part["class"] == each).sum()) for each in CLASSES]
             known = bool(own["published"][0])
             rows.append((name, known, year, part.height, *counts, error.median(), *ends))
-    schema = {name: each.dtype.type for name, each in PRICE_YEARS.columns.items()}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame(rows, schema=PRICE_YEARS.types, orient="row")
 
 
 def first_zero(prices: pl.DataFrame) -> str:

@@ -12,15 +12,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
 import numpy.typing as npt
-import pandera.polars as pa
 import polars as pl
 from numpy.random import Generator
 
 from remeasure.ledger.measurement import Measurement, not_run
 from remeasure.stats.bootstrap import draw_blocks, percentile_interval, resampled_means
 from remeasure.store.frames import read_frame, write_frame
+from remeasure.store.schema import declare, one_of
 from remeasure.studies.crypto.memory_direction import CALLS, SPLITS
 from remeasure.studies.crypto.memory_identities import DRAWN, strategy_months
 from remeasure.studies.crypto.memory_models import LanguageModel
@@ -42,36 +43,36 @@ HOLDING = "holding"
 
 Floats = npt.NDArray[np.float64]
 
-CURVES = pa.DataFrameSchema(
+CURVES = declare(
+    "a dollar on the calls",
     {
-        "model": pa.Column(pl.String),
-        "published": pa.Column(pl.Boolean),
-        "release": pa.Column(pl.String),
-        "split": pa.Column(pl.String, pa.Check.isin((*SPLITS, HOLDING))),
-        "month": pa.Column(pl.Date),
-        "factor": pa.Column(pl.Float64, pa.Check.ge(0)),
-        "value": pa.Column(pl.Float64, pa.Check.ge(0)),
+        "model": dy.String(),
+        "published": dy.Bool(),
+        "release": dy.String(),
+        "split": one_of((*SPLITS, HOLDING)),
+        "month": dy.Date(),
+        "factor": dy.Float64(min=0),
+        "value": dy.Float64(min=0),
     },
     unique=["model", "split", "month"],
-    name="a dollar on the calls",
 )
 """One row a model, threshold and month (its first day): factor of the month, and value of one
 dollar at its end. Rows of split ``holding`` hold BTC over the same months."""
 
-MULTIPLES = pa.DataFrameSchema(
+MULTIPLES = declare(
+    "multiples before and after release",
     {
-        "model": pa.Column(pl.String),
-        "published": pa.Column(pl.Boolean),
-        "release": pa.Column(pl.String),
-        "split": pa.Column(pl.String, pa.Check.isin((*SPLITS, HOLDING))),
-        "window": pa.Column(pl.String, pa.Check.isin((*WINDOWS, THROUGHOUT))),
-        "months": pa.Column(pl.Int64, pa.Check.gt(0)),
-        "multiple": pa.Column(pl.Float64, pa.Check.ge(0)),
-        "low": pa.Column(pl.Float64, nullable=True),
-        "high": pa.Column(pl.Float64, nullable=True),
+        "model": dy.String(),
+        "published": dy.Bool(),
+        "release": dy.String(),
+        "split": one_of((*SPLITS, HOLDING)),
+        "window": one_of((*WINDOWS, THROUGHOUT)),
+        "months": dy.Int64(min_exclusive=0),
+        "multiple": dy.Float64(min=0),
+        "low": dy.Float64(nullable=True),
+        "high": dy.Float64(nullable=True),
     },
     unique=["model", "split", "window"],
-    name="multiples before and after release",
 )
 """One row a model, threshold and window: months traded, what a dollar becomes over them, and a
 95% interval that resamples months; null where a month loses everything. ``before`` ends with the
@@ -125,7 +126,7 @@ def measure_memory_strategy(
     drawn = pl.concat(
         [
             *_curves(table),
-            pl.DataFrame(schema={name: each.dtype.type for name, each in CURVES.columns.items()}),
+            CURVES.empty(),
         ]
     )
     write_frame(drawn, curves, CURVES)
@@ -164,8 +165,7 @@ def _multiples(curves: pl.DataFrame, resamples: int, rng: Generator) -> pl.DataF
                 (name, first["published"], first["release"], split, window,
                  each.months, each.multiple, each.low, each.high)
             )  # fmt: skip
-    schema = {name: each.dtype.type for name, each in MULTIPLES.columns.items()}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame(rows, schema=MULTIPLES.types, orient="row")
 
 
 def _row(

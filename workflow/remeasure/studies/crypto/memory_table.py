@@ -4,45 +4,37 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandera.polars as pa
+import dataframely as dy
 import polars as pl
 
 from remeasure.store.frames import checked, read_frame, write_frame
+from remeasure.store.schema import declare, one_of
 from remeasure.studies.crypto.memory_questions import KINDS
 
 _PRICE = pl.col("kind") == "price"
-_MASSES = ("mass_up", "mass_down")
+_MASSES = [pl.col(name).is_not_null() for name in ("mass_up", "mass_down")]
 
-
-def _fits_kind(data: pa.PolarsData) -> pl.LazyFrame:
-    """A price has a text and no masses; a direction has both masses and no text."""
-    masses = [pl.col(name).is_not_null() for name in _MASSES]
-    price = _PRICE & pl.col("text").is_not_null() & ~masses[0] & ~masses[1]
-    direction = ~_PRICE & pl.col("text").is_null() & masses[0] & masses[1]
-    return data.lazyframe.select(price | direction)
-
-
-ANSWERS = pa.DataFrameSchema(
+ANSWERS = declare(
+    "answers of language models",
     {
-        "model": pa.Column(pl.String, pa.Check.str_length(min_value=1)),
-        "kind": pa.Column(pl.String, pa.Check.isin(KINDS)),
-        "first": pa.Column(pl.Date),
-        "last": pa.Column(pl.Date),
-        "text": pa.Column(pl.String, nullable=True),
-        "mass_up": pa.Column(pl.Float64, pa.Check.in_range(0, 1), nullable=True),
-        "mass_down": pa.Column(pl.Float64, pa.Check.in_range(0, 1), nullable=True),
+        "model": dy.String(min_length=1),
+        "kind": one_of(KINDS),
+        "first": dy.Date(),
+        "last": dy.Date(),
+        "text": dy.String(nullable=True),
+        "mass_up": dy.Float64(min=0, max=1, nullable=True),
+        "mass_down": dy.Float64(min=0, max=1, nullable=True),
     },
-    checks=[
-        pa.Check(_fits_kind, name="a price has a text, a direction two masses"),
-        pa.Check(
-            lambda data: data.lazyframe.select(
-                (pl.col("mass_up") + pl.col("mass_down")).fill_null(0) <= 1 + 1e-6
-            ),
-            name="masses are probabilities of different words",
-        ),
-    ],
     unique=["model", "kind", "first"],
-    name="answers of language models",
+    rules={
+        "a price has a text, a direction two masses": (
+            (_PRICE & pl.col("text").is_not_null() & ~_MASSES[0] & ~_MASSES[1])
+            | (~_PRICE & pl.col("text").is_null() & _MASSES[0] & _MASSES[1])
+        ),
+        "masses are probabilities of different words": (
+            pl.col("mass_up") + pl.col("mass_down") <= 1 + 1e-6
+        ),
+    },
 )
 """One row an answer, in the order of the questions.
 

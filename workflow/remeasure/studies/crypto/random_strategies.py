@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 from numpy.random import Generator
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from remeasure.stats.expected_maximum import (
     mean_block_maximum,
 )
 from remeasure.store.frames import write_frame, write_json
+from remeasure.store.schema import declare
 from remeasure.store.tables import reader, select
 from remeasure.studies.crypto.coverage import coverage, outside
 from remeasure.studies.crypto.published import answer_all, measurable, printed
@@ -53,26 +54,26 @@ SLICE_BYTES = 32 * 2**20
 #: Reversals are drawn for a path at once: the mean number and this many deviations more.
 MARGIN = 5.0
 
-NOISE = pa.DataFrameSchema(
+NOISE = declare(
+    "best of N random strategies",
     {
-        "n": pa.Column(pl.Int64, pa.Check.ge(1), unique=True),
-        "blocks": pa.Column(pl.Int64, pa.Check.ge(1)),
-        "best": pa.Column(pl.Float64),
-        "low": pa.Column(pl.Float64),
-        "high": pa.Column(pl.Float64),
+        "n": dy.Int64(min=1, unique=True),
+        "blocks": dy.Int64(min=1),
+        "best": dy.Float64(),
+        "low": dy.Float64(),
+        "high": dy.Float64(),
     },
-    name="best of N random strategies",
 )
 """One row an N: mean over ``blocks`` disjoint blocks of N paths of the best yearly Sharpe
 ratio, with a 95% interval over other draws of paths on the same market."""
 
-CURVE = pa.DataFrameSchema(
+CURVE = declare(
+    "expected best of N",
     {
-        "n": pa.Column(pl.Int64, pa.Check.ge(2), unique=True),
-        "formula": pa.Column(pl.Float64),
-        "exact": pa.Column(pl.Float64),
+        "n": dy.Int64(min=2, unique=True),
+        "formula": dy.Float64(),
+        "exact": dy.Float64(),
     },
-    name="expected best of N",
 )
 """Mean plus standard deviation of the paths' Sharpe ratios times the expected maximum of N
 normal numbers: z(N) in ``formula``, the integral in ``exact``."""
@@ -245,8 +246,8 @@ def measure_random(
     wanted = _wanted()
     reason = _reason(candles, settings)
     if reason is not None or settings.candles is None:
-        write_frame(_empty(NOISE), noise, NOISE)
-        write_frame(_empty(CURVE), curve, CURVE)
+        write_frame(NOISE.empty(), noise, NOISE)
+        write_frame(CURVE.empty(), curve, CURVE)
         write_json({"not_run": reason}, summary)
         return _answered([*_exact(settings)], str(reason))
     options, dataset = settings.random, settings.candles
@@ -350,10 +351,6 @@ def _curve(mean: float, sd: float, paths: int) -> pl.DataFrame:
             "exact": [mean + sd * exact_maximum(int(n)) for n in every],
         }
     )
-
-
-def _empty(schema: pa.DataFrameSchema) -> pl.DataFrame:
-    return pl.DataFrame(schema={name: each.dtype.type for name, each in schema.columns.items()})
 
 
 # --- answers --------------------------------------------------------------------------------

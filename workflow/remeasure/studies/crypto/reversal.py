@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 from numpy.typing import NDArray
 
@@ -14,6 +14,7 @@ from remeasure.ledger.measurement import WHOLE, Measurement, not_run
 from remeasure.model import Model
 from remeasure.stats.proportion import wilson
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare
 from remeasure.studies.crypto.coverage import FIRST, LAST, base_note, coverage, outside
 from remeasure.studies.crypto.published import answer_all
 from remeasure.studies.crypto.series import Closes, read_closes
@@ -25,18 +26,18 @@ SHARE = "share of hours continuing the previous direction"
 COINS = ("BTC", "ETH", "SOL")
 YEARS = range(FIRST.year, LAST.year + 1)
 
-REVERSAL = pa.DataFrameSchema(
+REVERSAL = declare(
+    "reversal",
     {
-        "coin": pa.Column(pl.String),
-        "year": pa.Column(pl.Int64),
-        "same": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "n": pa.Column(pl.Int64, pa.Check.gt(0)),
-        "percent": pa.Column(pl.Float64, pa.Check.in_range(0, 100)),
-        "low": pa.Column(pl.Float64),
-        "high": pa.Column(pl.Float64),
-        "coverage": pa.Column(pl.String),
+        "coin": dy.String(),
+        "year": dy.Int64(),
+        "same": dy.Int64(min=0),
+        "n": dy.Int64(min_exclusive=0),
+        "percent": dy.Float64(min=0, max=100),
+        "low": dy.Float64(),
+        "high": dy.Float64(),
+        "coverage": dy.String(),
     },
-    name="reversal",
 )
 """One row a coin and calendar year with data: ``same`` of ``n`` hours moved as the hour before,
 in percent with a 95% interval; ``coverage`` of the year (of 2026: up to the publication's last

@@ -19,8 +19,8 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 from numpy.random import Generator
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ from remeasure.stats.bootstrap import draw_blocks, fitting_block, resampled_sums
 from remeasure.stats.expected_maximum import approximate_maximum, kurtosis, skewness
 from remeasure.stats.ranks import spearman
 from remeasure.store.frames import write_frame, write_json
+from remeasure.store.schema import declare
 from remeasure.store.tables import reader, select
 from remeasure.studies.crypto.coverage import FIRST, LAST, coverage, outside
 from remeasure.studies.crypto.published import answer_all, printed
@@ -59,25 +60,25 @@ _NUMBERS = (
     "seven", "eight", "nine", "ten", "eleven", "twelve",
 )  # fmt: skip
 
-GRID = pa.DataFrameSchema(
+GRID = declare(
+    "grid of rules",
     {
-        "coin": pa.Column(pl.String),
-        "family": pa.Column(pl.String),
-        "rule": pa.Column(pl.String),
-        "first": pa.Column(pl.Int64),
-        "second": pa.Column(pl.Float64),
-        "rank": pa.Column(pl.Int64, pa.Check.ge(1), unique=True),
-        "early": pa.Column(pl.Float64),
-        "early_se": pa.Column(pl.Float64, pa.Check.ge(0)),
-        "later": pa.Column(pl.Float64),
-        "later_se": pa.Column(pl.Float64, pa.Check.ge(0)),
-        "early_bars": pa.Column(pl.Int64, pa.Check.gt(1)),
-        "later_bars": pa.Column(pl.Int64, pa.Check.gt(1)),
-        "early_skewness": pa.Column(pl.Float64),
-        "early_kurtosis": pa.Column(pl.Float64),
-        "sides_per_day": pa.Column(pl.Float64, pa.Check.ge(0)),
+        "coin": dy.String(),
+        "family": dy.String(),
+        "rule": dy.String(),
+        "first": dy.Int64(),
+        "second": dy.Float64(),
+        "rank": dy.Int64(min=1, unique=True),
+        "early": dy.Float64(),
+        "early_se": dy.Float64(min=0),
+        "later": dy.Float64(),
+        "later_se": dy.Float64(min=0),
+        "early_bars": dy.Int64(min_exclusive=1),
+        "later_bars": dy.Int64(min_exclusive=1),
+        "early_skewness": dy.Float64(),
+        "early_kurtosis": dy.Float64(),
+        "sides_per_day": dy.Float64(min=0),
     },
-    name="grid of rules",
 )
 """One row a strategy (a rule on a coin), in the order of coins and rules. ``early`` and
 ``later`` are yearly Sharpe ratios after fees with their standard errors, ``rank`` is 1 for the
@@ -174,7 +175,7 @@ def measure_grid(
     exact = _exact(settings)
     reason = _reason(candles, settings)
     if reason is not None or settings.candles is None:
-        write_frame(_empty(), grid, GRID)
+        write_frame(GRID.empty(), grid, GRID)
         write_json({"not_run": reason}, summary)
         return answer_all(exact, OUTPUTS, str(reason))
     strategies, rows, early, later = _trade(candles[0], settings.candles, settings.grid)
@@ -323,10 +324,6 @@ def _table(rows: list[dict[str, Any]], ratios: Pair, drawn: Pair) -> pl.DataFram
     for name, own, resampled in zip(("early", "later"), ratios, drawn, strict=True):
         columns[name], columns[f"{name}_se"] = own, resampled.std(axis=0, ddof=1)
     return pl.DataFrame(rows).with_columns(**columns).select(list(GRID.columns))
-
-
-def _empty() -> pl.DataFrame:
-    return pl.DataFrame(schema={name: each.dtype.type for name, each in GRID.columns.items()})
 
 
 # --- what of the publication's grid this run has --------------------------------------------

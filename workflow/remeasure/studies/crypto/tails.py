@@ -6,8 +6,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 from numpy.random import Generator
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from remeasure.stats.normal import (
     waiting_years,
 )
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare
 from remeasure.studies.crypto.coverage import base_note, coverage
 from remeasure.studies.crypto.published import answer_all
 from remeasure.studies.crypto.series import Closes, read_closes
@@ -48,33 +49,33 @@ COINS = {"BTC": "fig_tails", "ETH": "stat_tails_other", "SOL": "stat_tails_other
 BLOCK_DAYS = 14
 RESAMPLES = 1000
 
-TABLE = pa.DataFrameSchema(
+TABLE = declare(
+    "tails",
     {
-        "coin": pa.Column(pl.String),
-        "n": pa.Column(pl.Int64, pa.Check.gt(1)),
-        "mean": pa.Column(pl.Float64),
-        "sd": pa.Column(pl.Float64, pa.Check.gt(0)),
-        "threshold": pa.Column(pl.Float64),
-        "beyond": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "low": pa.Column(pl.Float64),
-        "high": pa.Column(pl.Float64),
-        "expected": pa.Column(pl.Float64),
+        "coin": dy.String(),
+        "n": dy.Int64(min_exclusive=1),
+        "mean": dy.Float64(),
+        "sd": dy.Float64(min_exclusive=0),
+        "threshold": dy.Float64(),
+        "beyond": dy.Int64(min=0),
+        "low": dy.Float64(),
+        "high": dy.Float64(),
+        "expected": dy.Float64(),
     },
-    name="tails",
 )
 """One row a coin. ``mean`` and ``sd`` of the hourly log returns; ``beyond`` counts hours
 further than ``threshold`` sd from the mean, 95% interval ``low`` to ``high``; ``expected``
 is the count of a normal law."""
 
-HISTOGRAM = pa.DataFrameSchema(
+HISTOGRAM = declare(
+    "tails histogram",
     {
-        "coin": pa.Column(pl.String),
-        "left": pa.Column(pl.Float64),
-        "right": pa.Column(pl.Float64),
-        "count": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "expected": pa.Column(pl.Float64, pa.Check.ge(0)),
+        "coin": dy.String(),
+        "left": dy.Float64(),
+        "right": dy.Float64(),
+        "count": dy.Int64(min=0),
+        "expected": dy.Float64(min=0),
     },
-    name="tails histogram",
 )
 """One row a coin and bin, from ``left`` (included) to ``right``, in sd from the mean; empty
 bins too. ``expected`` is the count of a normal law in the bin."""

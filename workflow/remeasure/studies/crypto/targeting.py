@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 from numpy.random import Generator
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from remeasure.stats.bootstrap import (
 )
 from remeasure.stats.sharpe import DAYS_PER_YEAR, sharpe
 from remeasure.store.frames import read_frame, write_frame
+from remeasure.store.schema import declare
 from remeasure.studies.crypto.coverage import BASE, LAST, coverage
 from remeasure.studies.crypto.published import answer_all
 from remeasure.studies.crypto.settings import Dataset, Interval, Month, Symbol, TargetingSettings
@@ -52,40 +53,40 @@ ONE_PATH = "an extreme of this record's one path, without sampling error"
 
 HELD, SIZED, MEAN = "held", "sized", "sized by the mean variance"
 
-CURVES = pa.DataFrameSchema(
+CURVES = declare(
+    "targeting by day",
     {
-        "coin": pa.Column(pl.String),
-        "position": pa.Column(pl.String),
-        "day": pa.Column(pl.Date),
-        "weight": pa.Column(pl.Float64, pa.Check.gt(0)),
-        "pnl": pa.Column(pl.Float64),
-        "volatility": pa.Column(pl.Float64, pa.Check.ge(0), nullable=True),
+        "coin": dy.String(),
+        "position": dy.String(),
+        "day": dy.Date(),
+        "weight": dy.Float64(min_exclusive=0),
+        "pnl": dy.Float64(),
+        "volatility": dy.Float64(min=0, nullable=True),
     },
     unique=["coin", "position", "day"],
-    name="targeting by day",
 )
 """One row a coin, position and predicted day: weight, log profit, and volatility a year (a
 fraction) of the last 30 days."""
 
-TARGETING = pa.DataFrameSchema(
+TARGETING = declare(
+    "targeting",
     {
-        "coin": pa.Column(pl.String),
-        "position": pa.Column(pl.String),
-        "target": pa.Column(pl.Float64, pa.Check.gt(0)),
-        "days": pa.Column(pl.Int64, pa.Check.gt(1)),
-        "mean_weight": pa.Column(pl.Float64, pa.Check.gt(0)),
-        "volatility": pa.Column(pl.Float64, pa.Check.ge(0)),
-        "volatility_low": pa.Column(pl.Float64),
-        "volatility_high": pa.Column(pl.Float64),
-        "sharpe": pa.Column(pl.Float64),
-        "sharpe_low": pa.Column(pl.Float64),
-        "sharpe_high": pa.Column(pl.Float64),
-        "drawdown": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
-        "rolling_low": pa.Column(pl.Float64, nullable=True),
-        "rolling_high": pa.Column(pl.Float64, nullable=True),
+        "coin": dy.String(),
+        "position": dy.String(),
+        "target": dy.Float64(min_exclusive=0),
+        "days": dy.Int64(min_exclusive=1),
+        "mean_weight": dy.Float64(min_exclusive=0),
+        "volatility": dy.Float64(min=0),
+        "volatility_low": dy.Float64(),
+        "volatility_high": dy.Float64(),
+        "sharpe": dy.Float64(),
+        "sharpe_low": dy.Float64(),
+        "sharpe_high": dy.Float64(),
+        "drawdown": dy.Float64(min=0, max=1),
+        "rolling_low": dy.Float64(nullable=True),
+        "rolling_high": dy.Float64(nullable=True),
     },
     unique=["coin", "position"],
-    name="targeting",
 )
 """One row a coin and position: volatility and Sharpe ratio a year with 95% intervals, largest
 drawdown, and the extremes of the 30-day volatility. All are fractions."""
@@ -202,14 +203,10 @@ def measure_targeting(
                     **_summary(pnl, rolling, settings.targeting, rng),
                 }
             )
-    result = pl.DataFrame(rows, schema=_schema(TARGETING))
-    write_frame(pl.concat([pl.DataFrame(schema=_schema(CURVES)), *every]), curves, CURVES)
+    result = pl.DataFrame(rows, schema=TARGETING.types)
+    write_frame(pl.concat([CURVES.empty(), *every]), curves, CURVES)
     write_frame(result, targeting, TARGETING)
     return answer_all(_answers(result, settings), OUTPUTS, _reason(settings))
-
-
-def _schema(schema: pa.DataFrameSchema) -> dict[str, Any]:
-    return {name: column.dtype.type for name, column in schema.columns.items()}
 
 
 def _summary(

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
 import numpy.typing as npt
-import pandera.polars as pa
 import polars as pl
 
 from remeasure.errors import DataError
@@ -34,6 +34,7 @@ from remeasure.ledger.measurement import WHOLE, Measurement
 from remeasure.model import Model
 from remeasure.stats.bootstrap import draw_blocks, percentile_interval, resampled_means
 from remeasure.store.frames import read_frame, write_frame
+from remeasure.store.schema import declare, one_of
 from remeasure.studies.crypto.forecasts import FORECASTS, hits
 from remeasure.studies.crypto.published import answer_all, printed, walked_coverage
 from remeasure.studies.crypto.series import Closes, coin, read_closes
@@ -59,51 +60,51 @@ FIGURE_COINS = ("BTC", "SOL")
 PUBLISHED_FEES_BP = {0.0, 1.0, 2.0, 5.0}
 
 #: One row a coin, strategy, fee and UTC day with a forecast, in this order.
-CURVES = pa.DataFrameSchema(
+CURVES = declare(
+    "growth curves",
     {
-        "coin": pa.Column(pl.String),
-        "strategy": pa.Column(pl.String, pa.Check.isin([PLAIN, HELD])),
-        "fee_bp": pa.Column(pl.Float64, pa.Check.ge(0), description="a side; 0 when held"),
-        "day": pa.Column(pl.Date),
-        "value": pa.Column(pl.Float64, pa.Check.ge(0), description="of one dollar, USD"),
+        "coin": dy.String(),
+        "strategy": one_of([PLAIN, HELD]),
+        "fee_bp": dy.Float64(min=0, description="a side; 0 when held"),
+        "day": dy.Date(),
+        "value": dy.Float64(min=0, description="of one dollar, USD"),
     },
     unique=["coin", "strategy", "fee_bp", "day"],
-    name="growth curves",
 )
 
 #: One row a coin, band and fee, in the order of the settings.
-FEES = pa.DataFrameSchema(
+FEES = declare(
+    "fees and bands",
     {
-        "coin": pa.Column(pl.String),
-        "band": pa.Column(pl.Float64, pa.Check.ge(0), description="half-width around one half"),
-        "fee_bp": pa.Column(pl.Float64, pa.Check.ge(0), description="a side"),
-        "hours": pa.Column(pl.Int64, pa.Check.gt(0)),
-        "sides_per_day": pa.Column(pl.Float64, pa.Check.ge(0), description="one-way trades"),
-        "sides_low": pa.Column(pl.Float64, description="95% block bootstrap interval"),
-        "sides_high": pa.Column(pl.Float64),
-        "return_per_year": pa.Column(pl.Float64, description="summed log profit, a fraction"),
-        "return_low": pa.Column(pl.Float64, description="95% block bootstrap interval"),
-        "return_high": pa.Column(pl.Float64),
-        "final_value": pa.Column(pl.Float64, pa.Check.ge(0), description="of one dollar, USD"),
-        "final_low": pa.Column(pl.Float64, description="95% block bootstrap interval"),
-        "final_high": pa.Column(pl.Float64),
+        "coin": dy.String(),
+        "band": dy.Float64(min=0, description="half-width around one half"),
+        "fee_bp": dy.Float64(min=0, description="a side"),
+        "hours": dy.Int64(min_exclusive=0),
+        "sides_per_day": dy.Float64(min=0, description="one-way trades"),
+        "sides_low": dy.Float64(description="95% block bootstrap interval"),
+        "sides_high": dy.Float64(),
+        "return_per_year": dy.Float64(description="summed log profit, a fraction"),
+        "return_low": dy.Float64(description="95% block bootstrap interval"),
+        "return_high": dy.Float64(),
+        "final_value": dy.Float64(min=0, description="of one dollar, USD"),
+        "final_low": dy.Float64(description="95% block bootstrap interval"),
+        "final_high": dy.Float64(),
     },
     unique=["coin", "band", "fee_bp"],
-    name="fees and bands",
 )
 
 #: One row a coin and outcome (``right``, ``wrong``): mean absolute move of the predicted hour.
-MOVES = pa.DataFrameSchema(
+MOVES = declare(
+    "moves",
     {
-        "coin": pa.Column(pl.String),
-        "outcome": pa.Column(pl.String, pa.Check.isin(["right", "wrong"])),
-        "hours": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "move_bp": pa.Column(pl.Float64, pa.Check.ge(0), description="basis points"),
-        "low": pa.Column(pl.Float64, description="95% block bootstrap interval"),
-        "high": pa.Column(pl.Float64),
+        "coin": dy.String(),
+        "outcome": one_of(["right", "wrong"]),
+        "hours": dy.Int64(min=0),
+        "move_bp": dy.Float64(min=0, description="basis points"),
+        "low": dy.Float64(description="95% block bootstrap interval"),
+        "high": dy.Float64(),
     },
     unique=["coin", "outcome"],
-    name="moves",
 )
 
 

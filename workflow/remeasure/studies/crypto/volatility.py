@@ -19,8 +19,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 from numpy.random import Generator
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ from remeasure.stats.har import (
     variance_regressors,
 )
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare, one_of
 from remeasure.studies.crypto import calendar
 from remeasure.studies.crypto.coverage import BASE, FIRST, LAST, coverage
 from remeasure.studies.crypto.days import Days, read_days
@@ -91,39 +92,39 @@ VARIANTS = (
 )
 MAIN = VARIANTS[0]
 
-DAYS = pa.DataFrameSchema(
+DAYS = declare(
+    "days of volatility",
     {
-        "coin": pa.Column(pl.String),
-        "day": pa.Column(pl.Date),
-        "returns": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "variance": pa.Column(pl.Float64, pa.Check.gt(0), nullable=True),
-        "ret": pa.Column(pl.Float64, nullable=True),
-        "log_forecast": pa.Column(pl.Float64, nullable=True),
-        "residual_sd": pa.Column(pl.Float64, pa.Check.ge(0), nullable=True),
-        "ret_forecast": pa.Column(pl.Float64, nullable=True),
+        "coin": dy.String(),
+        "day": dy.Date(),
+        "returns": dy.Int64(min=0),
+        "variance": dy.Float64(min_exclusive=0, nullable=True),
+        "ret": dy.Float64(nullable=True),
+        "log_forecast": dy.Float64(nullable=True),
+        "residual_sd": dy.Float64(min=0, nullable=True),
+        "ret_forecast": dy.Float64(nullable=True),
     },
     unique=["coin", "day"],
-    name="days of volatility",
 )
 """One row a coin and UTC day of the window: realised ``variance`` of the day out of so many
 ``returns``, log return ``ret`` from close to close, and what was forecast for the day at the
 end of the day before: log variance, with the standard deviation of the residuals of its fit,
 and return. Missing where there is no candle or no forecast."""
 
-SCORES = pa.DataFrameSchema(
+SCORES = declare(
+    "scores of volatility",
     {
-        "coin": pa.Column(pl.String),
-        "target": pa.Column(pl.String, pa.Check.isin([VARIANCE, RETURNS])),
-        "variant": pa.Column(pl.String),
-        "benchmark": pa.Column(pl.String, pa.Check.isin([FITTED, RECENT, ZERO])),
-        "published_way": pa.Column(pl.Boolean),
-        "days": pa.Column(pl.Int64, pa.Check.gt(0)),
-        "r2": pa.Column(pl.Float64, pa.Check.le(1)),
-        "low": pa.Column(pl.Float64),
-        "high": pa.Column(pl.Float64),
+        "coin": dy.String(),
+        "target": one_of([VARIANCE, RETURNS]),
+        "variant": dy.String(),
+        "benchmark": one_of([FITTED, RECENT, ZERO]),
+        "published_way": dy.Bool(),
+        "days": dy.Int64(min_exclusive=0),
+        "r2": dy.Float64(max=1),
+        "low": dy.Float64(),
+        "high": dy.Float64(),
     },
     unique=["coin", "target", "variant", "benchmark"],
-    name="scores of volatility",
 )
 """One row a coin, target, variant of the regression and benchmark: out-of-sample ``r2`` over
 so many ``days``, with a 95% interval; ``published_way`` marks the rows that the figure shows."""
@@ -284,15 +285,11 @@ def measure_volatility(
             rows += score_rows(own, found, variant, settings.volatility, rng)
             if variant == MAIN:
                 tables.append(day_table(own, found))
-    table = pl.DataFrame(rows, schema=_schema(SCORES))
+    table = pl.DataFrame(rows, schema=SCORES.types)
     write_frame(pl.concat(tables), days, DAYS)
     write_frame(table, scores, SCORES)
     answers = [*_answers(table, settings), *_definitions(settings.base)]
     return answer_all(answers, OUTPUTS, "this run predicts no volatility of this coin")
-
-
-def _schema(schema: pa.DataFrameSchema) -> dict[str, Any]:
-    return {name: column.dtype.type for name, column in schema.columns.items()}
 
 
 def _answers(table: pl.DataFrame, settings: VolatilityStep) -> Iterator[Measurement]:

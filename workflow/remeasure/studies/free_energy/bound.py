@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 
 from remeasure.ledger.measurement import Measurement
 from remeasure.model import Model
 from remeasure.store.frames import write_frame, write_json
+from remeasure.store.schema import declare
 from remeasure.studies.free_energy.food import (
     best_belief,
     best_centre,
@@ -28,14 +29,14 @@ OUTPUTS = ("fig_bound", "stat_bound_violations")
 #: Widths of the beliefs that are held against the bound beside the drawn ones.
 NARROWEST, WIDEST, WIDTHS = 0.02, 3.0, 300
 
-CURVES = pa.DataFrameSchema(
+CURVES = declare(
+    "free energy of beliefs",
     {
-        "centre": pa.Column(pl.Float64),
-        "fixed": pa.Column(pl.Float64),
-        "best": pa.Column(pl.Float64),
-        "best_width": pa.Column(pl.Float64, pa.Check.gt(0)),
+        "centre": dy.Float64(),
+        "fixed": dy.Float64(),
+        "best": dy.Float64(),
+        "best_width": dy.Float64(min_exclusive=0),
     },
-    name="free energy of beliefs",
 )
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 
 from remeasure.ledger.measurement import Measurement
 from remeasure.model import Model
 from remeasure.store.frames import write_frame, write_json
+from remeasure.store.schema import declare
 from remeasure.studies.free_energy.food import (
     OBSERVED,
     PRIOR_MEAN,
@@ -39,22 +40,22 @@ REST_TIME = 60.0
 
 SETTLED, NEAR = 0.01, 0.05
 
-PATHS = pa.DataFrameSchema(
+PATHS = declare(
+    "guesses over time",
     {
-        "time": pa.Column(pl.Float64, pa.Check.ge(0)),
-        "descent": pa.Column(pl.Float64),
-        "network": pa.Column(pl.Float64),
-        "prior_error": pa.Column(pl.Float64),
-        "sensory_error": pa.Column(pl.Float64),
+        "time": dy.Float64(min=0),
+        "descent": dy.Float64(),
+        "network": dy.Float64(),
+        "prior_error": dy.Float64(),
+        "sensory_error": dy.Float64(),
     },
-    name="guesses over time",
 )
-DENSITY = pa.DataFrameSchema(
+DENSITY = declare(
+    "posterior density",
     {
-        "size": pa.Column(pl.Float64),
-        "density": pa.Column(pl.Float64, pa.Check.ge(0)),
+        "size": dy.Float64(),
+        "density": dy.Float64(min=0),
     },
-    name="posterior density",
 )
 
 

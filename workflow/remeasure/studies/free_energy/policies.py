@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 from pydantic import Field
 from scipy.special import entr
@@ -18,6 +18,7 @@ from scipy.special import entr
 from remeasure.ledger.measurement import Measurement
 from remeasure.model import Model
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare, one_of
 from remeasure.studies.free_energy.food import Floats
 from remeasure.studies.free_energy.published import answer_known, measurement
 
@@ -32,14 +33,14 @@ RISKY = {"policy 1": (0.9, 0.1), "policy 2": (0.5, 0.5)}
 LOOKING = {"policy toward the murky state": (0.9, 0.1), "policy toward the clear state": (0.1, 0.9)}
 PREFERRED = 0
 
-POLICIES = pa.DataFrameSchema(
+POLICIES = declare(
+    "risk and ambiguity of policies",
     {
-        "example": pa.Column(pl.String, pa.Check.isin(["risk", "ambiguity"])),
-        "policy": pa.Column(pl.String),
-        "preferred": pa.Column(pl.Float64, pa.Check.in_range(0, 1), nullable=True),
-        "value": pa.Column(pl.Float64),
+        "example": one_of(["risk", "ambiguity"]),
+        "policy": dy.String(),
+        "preferred": dy.Float64(min=0, max=1, nullable=True),
+        "value": dy.Float64(),
     },
-    name="risk and ambiguity of policies",
 )
 
 

@@ -10,14 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 from scipy.special import gammaincinv, stdtrit
 
 from remeasure.ledger.measurement import Measurement
 from remeasure.model import Model
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare, one_of
 from remeasure.studies.game_theory.automata import Automaton, every_pair, points
 from remeasure.studies.game_theory.payoffs import Floats
 from remeasure.studies.game_theory.population import Population, Runs, simulate
@@ -49,39 +50,39 @@ UNKNOWN = (
     " ours are settings"
 )
 
-PATHS = pa.DataFrameSchema(
+PATHS = declare(
+    "one run of each set",
     {
-        "set": pa.Column(pl.String, pa.Check.isin(list(SETS))),
-        "step": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "strategy": pa.Column(pl.String),
-        "share": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
+        "set": one_of(SETS),
+        "step": dy.Int64(min=0),
+        "strategy": dy.String(),
+        "share": dy.Float64(min=0, max=1),
     },
-    name="one run of each set",
 )
-AVERAGES = pa.DataFrameSchema(
+AVERAGES = declare(
+    "averages over runs",
     {
-        "set": pa.Column(pl.String, pa.Check.isin(list(SETS))),
-        "quantity": pa.Column(pl.String, pa.Check.isin(["majority", "payoff"])),
-        "value": pa.Column(pl.Float64),
-        "low": pa.Column(pl.Float64),
-        "high": pa.Column(pl.Float64),
-        "runs": pa.Column(pl.Int64, pa.Check.ge(2)),
-        "steps": pa.Column(pl.Int64, pa.Check.ge(1)),
+        "set": one_of(SETS),
+        "quantity": one_of(["majority", "payoff"]),
+        "value": dy.Float64(),
+        "low": dy.Float64(),
+        "high": dy.Float64(),
+        "runs": dy.Int64(min=2),
+        "steps": dy.Int64(min=1),
     },
-    name="averages over runs",
 )
-TRIED = pa.DataFrameSchema(
+TRIED = declare(
+    "exact stationary values by setting",
     {
-        "rule": pa.Column(pl.String),
-        "strength": pa.Column(pl.Float64),
-        "mutation": pa.Column(pl.Float64),
-        "majority": pa.Column(pl.Float64),
-        "payoff": pa.Column(pl.Float64),
-        "defect": pa.Column(pl.Float64),
-        "tit_for_tat": pa.Column(pl.Float64),
-        "cooperate": pa.Column(pl.Float64),
+        "rule": dy.String(),
+        "strength": dy.Float64(),
+        "mutation": dy.Float64(),
+        "majority": dy.Float64(),
+        "payoff": dy.Float64(),
+        "defect": dy.Float64(),
+        "tit_for_tat": dy.Float64(),
+        "cooperate": dy.Float64(),
     },
-    name="exact stationary values by setting",
 )
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import product
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 
 from remeasure.ledger.measurement import Measurement
 from remeasure.store.frames import write_frame, write_json
+from remeasure.store.schema import declare
 from remeasure.studies.game_theory.payoffs import (
     AXELROD,
     Floats,
@@ -28,14 +29,14 @@ MEAN_LENGTH = "1/(1-w)"
 #: Points of the curves.
 POINTS = 201
 
-SHADOW = pa.DataFrameSchema(
+SHADOW = declare(
+    "shadow of the future",
     {
-        "w": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
-        "cooperating": pa.Column(pl.Float64),
-        "defecting": pa.Column(pl.Float64),
-        "alternating": pa.Column(pl.Float64),
+        "w": dy.Float64(min=0, max=1),
+        "cooperating": dy.Float64(),
+        "defecting": dy.Float64(),
+        "alternating": dy.Float64(),
     },
-    name="shadow of the future",
 )
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 
 from remeasure.ledger.measurement import Measurement
 from remeasure.model import Model
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare, one_of
 from remeasure.studies.game_theory.automata import Automaton, Ints
 from remeasure.studies.game_theory.payoffs import AXELROD, Floats
 from remeasure.studies.game_theory.published import answer_known, measurement
@@ -22,14 +23,14 @@ OUTPUTS = ("fig_echo",)
 #: Strategies shown, in order.
 SHOWN = (TIT_FOR_TAT, GENEROUS, WIN_STAY)
 
-ECHO = pa.DataFrameSchema(
+ECHO = declare(
+    "echoes of one mistake",
     {
-        "strategy": pa.Column(pl.String, pa.Check.isin(SHOWN)),
-        "player": pa.Column(pl.Int64, pa.Check.isin([1, 2])),
-        "round": pa.Column(pl.Int64, pa.Check.ge(1)),
-        "move": pa.Column(pl.String, pa.Check.isin(["C", "D"])),
+        "strategy": one_of(SHOWN),
+        "player": dy.Int64(is_in=[1, 2]),
+        "round": dy.Int64(min=1),
+        "move": one_of(["C", "D"]),
     },
-    name="echoes of one mistake",
 )
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 
 from remeasure.ledger.measurement import Measurement
 from remeasure.model import Model
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare
 from remeasure.studies.game_theory.automata import Matches, points
 from remeasure.studies.game_theory.payoffs import (
     AXELROD,
@@ -27,16 +28,16 @@ OUTPUTS = ("fig_forgiveness", "stat_q_star")
 ALTERNATING = "alternating invader, (T+qR+(1-q)S)/2 (derived)"
 DEFECTING = "always-defecting invader, qT+(1-q)P (derived)"
 
-CURVES = pa.DataFrameSchema(
+CURVES = declare(
+    "forgiveness",
     {
-        "q": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
-        "resident": pa.Column(pl.Float64),
-        "alternating": pa.Column(pl.Float64),
-        "defecting": pa.Column(pl.Float64),
-        "with_mistakes": pa.Column(pl.Float64),
-        "cooperation": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
+        "q": dy.Float64(min=0, max=1),
+        "resident": dy.Float64(),
+        "alternating": dy.Float64(),
+        "defecting": dy.Float64(),
+        "with_mistakes": dy.Float64(),
+        "cooperation": dy.Float64(min=0, max=1),
     },
-    name="forgiveness",
 )
 
 

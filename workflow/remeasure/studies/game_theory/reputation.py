@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import product
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 
 from remeasure.ledger.measurement import Measurement
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare, one_of
 from remeasure.studies.game_theory.automata import Ints
 from remeasure.studies.game_theory.published import answer_known, measurement
 
@@ -27,13 +28,13 @@ CASES = {
     "refuses a bad person": (BAD, REFUSE),
 }
 
-REPUTATION = pa.DataFrameSchema(
+REPUTATION = declare(
+    "new reputation of a good donor",
     {
-        "rule": pa.Column(pl.String),
-        "case": pa.Column(pl.String, pa.Check.isin(list(CASES))),
-        "reputation": pa.Column(pl.String, pa.Check.isin(WORDS)),
+        "rule": dy.String(),
+        "case": one_of(CASES),
+        "reputation": one_of(WORDS),
     },
-    name="new reputation of a good donor",
 )
 
 

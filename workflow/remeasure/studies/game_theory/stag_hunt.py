@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 
 from remeasure.ledger.measurement import Measurement
 from remeasure.store.frames import write_frame, write_json
+from remeasure.store.schema import declare
 from remeasure.studies.game_theory.payoffs import Floats
 from remeasure.studies.game_theory.published import answer_known, argument, conditions, measurement
 
@@ -20,14 +21,14 @@ STAG, ALONE, HARE = 4.0, 0.0, 3.0
 
 POINTS = 201
 
-CURVES = pa.DataFrameSchema(
+CURVES = declare(
+    "stag hunt",
     {
-        "p": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
-        "stag": pa.Column(pl.Float64),
-        "hare": pa.Column(pl.Float64),
-        "change": pa.Column(pl.Float64),
+        "p": dy.Float64(min=0, max=1),
+        "stag": dy.Float64(),
+        "hare": dy.Float64(),
+        "change": dy.Float64(),
     },
-    name="stag hunt",
 )
 
 

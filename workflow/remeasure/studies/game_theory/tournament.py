@@ -11,13 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 
 from remeasure.ledger.measurement import Measurement
 from remeasure.model import Model
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare
 from remeasure.studies.game_theory.automata import Automaton, Matches, every_pair, points
 from remeasure.studies.game_theory.payoffs import Floats
 from remeasure.studies.game_theory.published import answer_known, conditions, measurement
@@ -41,34 +42,34 @@ PAIR = "expected points per round of the first (derived)"
 #: Coverage of every row whose setting the article does not state.
 STAND_IN = "a stand-in line-up fitted to the printed scores; the article's own is unknown"
 
-STANDINGS = pa.DataFrameSchema(
+STANDINGS = declare(
+    "standings",
     {
-        "rank": pa.Column(pl.Int64, pa.Check.ge(1)),
-        "strategy": pa.Column(pl.String, unique=True),
-        "points": pa.Column(pl.Float64),
-        "won": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "drawn": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "lost": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "nice": pa.Column(pl.Boolean),
+        "rank": dy.Int64(min=1),
+        "strategy": dy.String(unique=True),
+        "points": dy.Float64(),
+        "won": dy.Int64(min=0),
+        "drawn": dy.Int64(min=0),
+        "lost": dy.Int64(min=0),
+        "nice": dy.Bool(),
     },
-    name="standings",
 )
-PAIRS = pa.DataFrameSchema(
+PAIRS = declare(
+    "expected points of pairs",
     {
-        "first": pa.Column(pl.String),
-        "second": pa.Column(pl.String),
-        "points": pa.Column(pl.Float64),
+        "first": dy.String(),
+        "second": dy.String(),
+        "points": dy.Float64(),
     },
-    name="expected points of pairs",
 )
-LENGTHS = pa.DataFrameSchema(
+LENGTHS = declare(
+    "standings by length of the match",
     {
-        "length": pa.Column(pl.String),
-        "strategy": pa.Column(pl.String),
-        "points": pa.Column(pl.Float64),
-        "rank": pa.Column(pl.Int64, pa.Check.ge(1)),
+        "length": dy.String(),
+        "strategy": dy.String(),
+        "points": dy.Float64(),
+        "rank": dy.Int64(min=1),
     },
-    name="standings by length of the match",
 )
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 import chess
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 import torch
 
@@ -20,6 +20,7 @@ from remeasure.nn.device import device_of
 from remeasure.stats.bootstrap import mean_interval
 from remeasure.stats.proportion import wilson
 from remeasure.store.frames import read_json, write_frame
+from remeasure.store.schema import declare, one_of
 from remeasure.studies.gpt import article
 from remeasure.studies.gpt.chess_model import ChessPlayer, Player, read
 from remeasure.studies.gpt.chess_text import prompt
@@ -39,16 +40,16 @@ from remeasure.studies.gpt.typed import frame_of
 #: How a game can end: by the rules, without a legal try, or out of room.
 RESULTS: Final = ("1-0", "1/2-1/2", "forfeit", "unfinished", "0-1")
 
-PLAYED = pa.DataFrameSchema(
+PLAYED = declare(
+    "games against a random mover",
     {
-        "model": pa.Column(pl.String),
-        "seed": pa.Column(pl.Int64),
-        "result": pa.Column(pl.String, pa.Check.isin(RESULTS)),
-        "half_moves": pa.Column(pl.Int64),
-        "illegal": pa.Column(pl.Int64),
-        "moves": pa.Column(pl.String),
+        "model": dy.String(),
+        "seed": dy.Int64(),
+        "result": one_of(RESULTS),
+        "half_moves": dy.Int64(),
+        "illegal": dy.Int64(),
+        "moves": dy.String(),
     },
-    name="games against a random mover",
 )
 
 SHORTEST = tuple(key for key in keys("stat_shortest_win") if "computed" not in key[1])

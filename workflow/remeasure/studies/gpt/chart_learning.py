@@ -13,7 +13,6 @@ from remeasure.draw.chart import WIDTH, Chart, found, numbers, save_chart
 from remeasure.draw.style import (
     DASHES,
     MARKERS,
-    SMALL,
     LineLabel,
     Theme,
     direct_labels,
@@ -78,6 +77,9 @@ def fig_probe_accuracy(
 
 #: Levels that stand beside the curve of legal moves, where they were measured.
 BESIDE = {"n-gram": "n-gram", "GPT-2, 124M": "GPT-2"}
+
+#: The series whose ink is closest to that of a guide.
+GUIDE = 4
 
 #: Short names of models in the figure of probes.
 SHORT = {"Karvonen's, 72 hours": "Karvonen's"}
@@ -149,18 +151,13 @@ def _draw_training(
     interval_bars(right, x, y, low, high, colour=theme.colour(0))
     right.set_xlim(0, 1.06 * float(step[-1]))
     right.set_ylim(0, 1)
-    for name, level in levels.items():
+    for level in levels.values():
         guide(right, theme, y=level)
-        right.annotate(
-            name,
-            (0.02, level),
-            xycoords=("axes fraction", "data"),
-            xytext=(0, 2),
-            textcoords="offset points",
-            fontsize=SMALL,
-            color=theme.muted,
-        )
     label_axes(right, x="step", y="legal moves", y_unit="share")
+    end = right.get_xlim()[1]
+    direct_labels(
+        right, [LineLabel(name, end, level, GUIDE) for name, level in levels.items()], theme
+    )
 
 
 def _draw_probes(figure: Figure, theme: Theme, *, own: pl.DataFrame) -> None:

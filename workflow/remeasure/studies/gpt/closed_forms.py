@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
 import numpy.typing as npt
-import pandera.polars as pa
 import polars as pl
 from scipy.special import erf
 
@@ -18,6 +18,7 @@ from remeasure.fetch.manifest import Manifest
 from remeasure.ledger.measurement import Measurement
 from remeasure.ledger.reference import Key
 from remeasure.store.frames import write_frame, write_json
+from remeasure.store.schema import declare
 from remeasure.studies.gpt import article
 from remeasure.studies.gpt.article import Sizes
 from remeasure.studies.gpt.published import (
@@ -37,23 +38,23 @@ CUBIC = 0.044715
 #: Where the two forms are compared: from -6 to 6.
 POINTS, EDGE = 10_001, 6.0
 
-FAMILY = pa.DataFrameSchema(
+FAMILY = declare(
+    "the GPT family",
     {
-        "model": pa.Column(pl.String),
-        "layers": pa.Column(pl.Int64),
-        "width": pa.Column(pl.Int64),
-        "heads": pa.Column(pl.Int64),
-        "context": pa.Column(pl.Int64),
-        "vocabulary": pa.Column(pl.Int64),
-        "formula": pa.Column(pl.Int64),
-        "masks": pa.Column(pl.Int64),
-        "gap": pa.Column(pl.Int64),
-        "embeddings": pa.Column(pl.Int64),
-        "blocks": pa.Column(pl.Int64),
-        "share": pa.Column(pl.Float64),
-        "stored": pa.Column(pl.Int64, nullable=True),
+        "model": dy.String(),
+        "layers": dy.Int64(),
+        "width": dy.Int64(),
+        "heads": dy.Int64(),
+        "context": dy.Int64(),
+        "vocabulary": dy.Int64(),
+        "formula": dy.Int64(),
+        "masks": dy.Int64(),
+        "gap": dy.Int64(),
+        "embeddings": dy.Int64(),
+        "blocks": dy.Int64(),
+        "share": dy.Float64(),
+        "stored": dy.Int64(nullable=True),
     },
-    name="the GPT family",
 )
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 import pyarrow.parquet as pq
 
@@ -17,6 +17,7 @@ from remeasure.fetch.manifest import Manifest
 from remeasure.ledger.measurement import WHOLE, Measurement
 from remeasure.model import Model
 from remeasure.store.frames import read_json, write_frame, write_json
+from remeasure.store.schema import declare
 from remeasure.studies.gpt import article
 from remeasure.studies.gpt.chess_text import (
     ALPHABET,
@@ -33,9 +34,7 @@ from remeasure.studies.gpt.settings import FilterSettings, SplitSettings
 #: Rows of the table read at once.
 BATCH: Final = 1 << 16
 
-GAMES = pa.DataFrameSchema(
-    {"text": pa.Column(pl.String), "test": pa.Column(pl.Boolean)}, name="cleaned games"
-)
+GAMES = declare("cleaned games", {"text": dy.String(), "test": dy.Bool()})
 
 #: Rows that this step answers; the quick and settled ones of the split are closed forms.
 ASKED = (

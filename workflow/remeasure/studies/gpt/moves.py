@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 import torch
 
@@ -18,6 +18,7 @@ from remeasure.nn.device import device_of
 from remeasure.stats.bootstrap import mean_interval
 from remeasure.stats.proportion import wilson
 from remeasure.store.frames import read_frame, read_json, write_frame
+from remeasure.store.schema import declare
 from remeasure.studies.gpt import article
 from remeasure.studies.gpt.chess_model import ChessPlayer, Player, fresh, read
 from remeasure.studies.gpt.chess_text import encode_stream
@@ -49,31 +50,28 @@ TRAINED: Final = "ours"
 #: What the article calls the models that both have.
 PUBLISHED: Final = {TRAINED: OURS, GPT2: GPT2, KARVONEN: KARVONEN}
 
-MOVES = pa.DataFrameSchema(
-    {"model": pa.Column(pl.String), "position": pa.Column(pl.Int64), **SAID.columns},
-    name="moves of models",
-)
-SHARES = pa.DataFrameSchema(
+MOVES = declare("moves of models", {"model": dy.String(), "position": dy.Int64(), **SAID.columns})
+SHARES = declare(
+    "shares of verdicts",
     {
-        "model": pa.Column(pl.String),
-        "what": pa.Column(pl.String),
-        "count": pa.Column(pl.Int64),
-        "n": pa.Column(pl.Int64),
-        "share": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
-        "low": pa.Column(pl.Float64),
-        "high": pa.Column(pl.Float64),
+        "model": dy.String(),
+        "what": dy.String(),
+        "count": dy.Int64(),
+        "n": dy.Int64(),
+        "share": dy.Float64(min=0, max=1),
+        "low": dy.Float64(),
+        "high": dy.Float64(),
     },
-    name="shares of verdicts",
 )
-GAPS = pa.DataFrameSchema(
+GAPS = declare(
+    "differences of legal shares",
     {
-        "model": pa.Column(pl.String),
-        "less": pa.Column(pl.String),
-        "gap": pa.Column(pl.Float64),
-        "low": pa.Column(pl.Float64),
-        "high": pa.Column(pl.Float64),
+        "model": dy.String(),
+        "less": dy.String(),
+        "gap": dy.Float64(),
+        "low": dy.Float64(),
+        "high": dy.Float64(),
     },
-    name="differences of legal shares",
 )
 #: The row of `SHARES` that counts the player's own moves.
 SAME: Final = "same move as the player"

@@ -7,30 +7,31 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import chess
-import pandera.polars as pa
+import dataframely as dy
 import polars as pl
 
 from remeasure.errors import DataError
 from remeasure.ledger.measurement import WHOLE, Measurement
 from remeasure.model import Model
 from remeasure.store.frames import read_frame, read_json, write_frame
+from remeasure.store.schema import declare
 from remeasure.studies.gpt import article
 from remeasure.studies.gpt.chess_text import moves_of, prompt
 from remeasure.studies.gpt.games import GAMES
 from remeasure.studies.gpt.published import OTHER_FILE, answer, keys, measurement
 from remeasure.studies.gpt.settings import PositionSettings
 
-POSITIONS = pa.DataFrameSchema(
+POSITIONS = declare(
+    "test positions",
     {
-        "game": pa.Column(pl.Int64),
-        "half_moves": pa.Column(pl.Int64, pa.Check.ge(1)),
-        "prompt": pa.Column(pl.String),
-        "spaced": pa.Column(pl.String),
-        "fen": pa.Column(pl.String),
-        "played": pa.Column(pl.String),
-        "legal": pa.Column(pl.Int64, pa.Check.ge(1)),
+        "game": dy.Int64(),
+        "half_moves": dy.Int64(min=1),
+        "prompt": dy.String(),
+        "spaced": dy.String(),
+        "fen": dy.String(),
+        "played": dy.String(),
+        "legal": dy.Int64(min=1),
     },
-    name="test positions",
 )
 
 ASKED = tuple(
@@ -83,7 +84,7 @@ def drawn(texts: Sequence[str], settings: PositionSettings, longest: int) -> pl.
         )
     return pl.DataFrame(
         found,
-        schema={name: each.dtype.type for name, each in POSITIONS.columns.items()},
+        schema=POSITIONS.types,
         orient="row",
     )
 

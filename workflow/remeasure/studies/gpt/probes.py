@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import dataframely as dy
 import numpy as np
 import numpy.typing as npt
-import pandera.polars as pa
 import polars as pl
 import torch
 from torch import Tensor, nn
@@ -29,6 +29,7 @@ from remeasure.nn.models.gpt2 import GPT2
 from remeasure.stats.bootstrap import percentile_interval
 from remeasure.stats.cluster_bootstrap import Clusters, cluster_sums, resampled_sums
 from remeasure.store.frames import read_frame, read_json, write_frame, write_json
+from remeasure.store.schema import declare
 from remeasure.studies.gpt import article
 from remeasure.studies.gpt.boards import boards_before_white, classes
 from remeasure.studies.gpt.chess_model import fresh, read
@@ -62,17 +63,17 @@ _EPS: Final = 1e-5
 #: Rise or fall of accuracy over the last layers that counts as one.
 _STEP: Final = 0.005
 
-ACCURACY = pa.DataFrameSchema(
+ACCURACY = declare(
+    "accuracy of probes",
     {
-        "model": pa.Column(pl.String),
-        "layer": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "measure": pa.Column(pl.String),
-        "value": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
-        "low": pa.Column(pl.Float64),
-        "high": pa.Column(pl.Float64),
-        "best": pa.Column(pl.Boolean),
+        "model": dy.String(),
+        "layer": dy.Int64(min=0),
+        "measure": dy.String(),
+        "value": dy.Float64(min=0, max=1),
+        "low": dy.Float64(),
+        "high": dy.Float64(),
+        "best": dy.Bool(),
     },
-    name="accuracy of probes",
 )
 
 MEASURES: Final = ("all squares", "occupied squares", "whole board right")

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from typing import Final
 
-import pandera.polars as pa
-import polars as pl
+import dataframely as dy
+
+from remeasure.store.schema import declare
 
 #: Names of the models that are read.
 CHESS: Final = "our chess model"
 LARGE: Final = "GPT-2"
 
-TOKENS = pa.DataFrameSchema(
+TOKENS = declare(
+    "probabilities of tokens",
     {
-        "model": pa.Column(pl.String),
-        "place": pa.Column(pl.Int64),
-        "token": pa.Column(pl.String),
-        "probability": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
+        "model": dy.String(),
+        "place": dy.Int64(),
+        "token": dy.String(),
+        "probability": dy.Float64(min=0, max=1),
     },
-    name="probabilities of tokens",
 )
-LENS = pa.DataFrameSchema(
+LENS = declare(
+    "guesses by layer",
     {
-        "model": pa.Column(pl.String),
-        "prompt": pa.Column(pl.String),
-        "layer": pa.Column(pl.Int64),
-        "token": pa.Column(pl.String),
-        "probability": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
+        "model": dy.String(),
+        "prompt": dy.String(),
+        "layer": dy.Int64(),
+        "token": dy.String(),
+        "probability": dy.Float64(min=0, max=1),
     },
-    name="guesses by layer",
 )

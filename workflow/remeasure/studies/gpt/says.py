@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import chess
-import pandera.polars as pa
+import dataframely as dy
 import polars as pl
 
+from remeasure.store.schema import declare, one_of
 from remeasure.studies.gpt.chess_model import Player
 from remeasure.studies.gpt.judging import VERDICTS, bare, verdict
 
 #: What was said at each position.
-SAID = pa.DataFrameSchema(
+SAID = declare(
+    "moves said",
     {
-        "move": pa.Column(pl.String),
-        "verdict": pa.Column(pl.String, pa.Check.isin(VERDICTS)),
-        "same": pa.Column(pl.Boolean),
+        "move": dy.String(),
+        "verdict": one_of(VERDICTS),
+        "same": dy.Bool(),
     },
-    name="moves said",
 )
 
 #: Column of the positions that holds the prompt in each form.

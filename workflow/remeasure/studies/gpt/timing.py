@@ -11,14 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 
 from remeasure.ledger.measurement import Measurement
 from remeasure.ledger.reference import Key
 from remeasure.model import Model
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare
 from remeasure.studies.gpt import article
 from remeasure.studies.gpt.article import Sizes
 from remeasure.studies.gpt.published import NEEDS_TIMING, answer, keys, measurement
@@ -34,14 +35,14 @@ if TYPE_CHECKING:
 PROMPT: Final = 19
 _WARM: Final = 5
 
-COSTS = pa.DataFrameSchema(
+COSTS = declare(
+    "cost of a token",
     {
-        "length": pa.Column(pl.Int64, pa.Check.ge(1)),
-        "cached": pa.Column(pl.Boolean),
-        "multiply_adds": pa.Column(pl.Int64),
-        "milliseconds": pa.Column(pl.Float64, nullable=True),
+        "length": dy.Int64(min=1),
+        "cached": dy.Bool(),
+        "multiply_adds": dy.Int64(),
+        "milliseconds": dy.Float64(nullable=True),
     },
-    name="cost of a token",
 )
 
 ASKED: tuple[Key, ...] = (

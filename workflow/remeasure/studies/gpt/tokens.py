@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import pandera.polars as pa
+import dataframely as dy
 import polars as pl
 
 from remeasure.ledger.measurement import Measurement
 from remeasure.ledger.reference import Key
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare
 from remeasure.studies.gpt import article
 from remeasure.studies.gpt.byte_pairs import SHOWN_SPACE, Tokenizer, labels, read_tokenizer
 from remeasure.studies.gpt.published import NEEDS_BYTES, answer, keys, measurement
@@ -18,13 +19,13 @@ from remeasure.studies.gpt.typed import frame_of
 
 CHARACTERS, PAIRS = "our characters", "GPT-2"
 
-CHIPS = pa.DataFrameSchema(
+CHIPS = declare(
+    "tokens of a line",
     {
-        "reader": pa.Column(pl.String),
-        "place": pa.Column(pl.Int64),
-        "token": pa.Column(pl.String),
+        "reader": dy.String(),
+        "place": dy.Int64(),
+        "token": dy.String(),
     },
-    name="tokens of a line",
 )
 
 #: Rows that the byte pairs alone answer.

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 import torch
 from torch import Tensor
@@ -23,6 +23,7 @@ from remeasure.nn.train.loop import Plan, train
 from remeasure.nn.train.schedules import warmup_cosine
 from remeasure.stats.proportion import wilson
 from remeasure.store.frames import read_frame, read_json, write_frame, write_json
+from remeasure.store.schema import declare
 from remeasure.studies.gpt import article
 from remeasure.studies.gpt.chess_model import ChessPlayer, fresh, save
 from remeasure.studies.gpt.chess_text import encode_stream
@@ -35,17 +36,17 @@ from remeasure.studies.gpt.windows import drawn, starts, window
 
 _MINUTES: Final = "a time, which no deterministic result holds"
 
-LOG = pa.DataFrameSchema(
+LOG = declare(
+    "training log",
     {
-        "step": pa.Column(pl.Int64, pa.Check.ge(1)),
-        "rate": pa.Column(pl.Float64),
-        "loss": pa.Column(pl.Float64),
-        "gradient_norm": pa.Column(pl.Float64),
-        "legal": pa.Column(pl.Float64, nullable=True),
-        "low": pa.Column(pl.Float64, nullable=True),
-        "high": pa.Column(pl.Float64, nullable=True),
+        "step": dy.Int64(min=1),
+        "rate": dy.Float64(),
+        "loss": dy.Float64(),
+        "gradient_norm": dy.Float64(),
+        "legal": dy.Float64(nullable=True),
+        "low": dy.Float64(nullable=True),
+        "high": dy.Float64(nullable=True),
     },
-    name="training log",
 )
 
 ASKED = tuple(

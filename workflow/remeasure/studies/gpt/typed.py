@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pandera.polars as pa
 import polars as pl
 
+from remeasure.store.schema import Table
 
-def frame_of(lines: Sequence[Sequence[Any]], schema: pa.DataFrameSchema) -> pl.DataFrame:
+
+def frame_of(lines: Sequence[Sequence[Any]], schema: Table) -> pl.DataFrame:
     """A frame of lines, each with a value a column; empty without lines."""
-    types = {name: column.dtype.type for name, column in schema.columns.items()}
-    return pl.DataFrame(lines, schema=types, orient="row")
+    return pl.DataFrame(lines, schema=schema.types, orient="row")

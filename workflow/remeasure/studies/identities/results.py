@@ -5,41 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-import pandera.polars as pa
+import dataframely as dy
 import polars as pl
 
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare, one_of
 from remeasure.studies.identities.sides import Sides
 
-POINTS = pa.DataFrameSchema(
+POINTS = declare(
+    "points of an article's figures",
     {
-        "figure": pa.Column(pl.String),
-        "series": pa.Column(pl.String),
-        "label": pa.Column(pl.String, nullable=True),
-        "x": pa.Column(pl.Float64, nullable=True),
-        "value": pa.Column(pl.Float64),
-        "low": pa.Column(pl.Float64, nullable=True),
-        "high": pa.Column(pl.Float64, nullable=True),
+        "figure": dy.String(),
+        "series": dy.String(),
+        "label": dy.String(nullable=True),
+        "x": dy.Float64(nullable=True),
+        "value": dy.Float64(),
+        "low": dy.Float64(nullable=True),
+        "high": dy.Float64(nullable=True),
     },
-    name="points of an article's figures",
 )
 """One row a point: which figure (output id) and series, where it stands (``x``, or the words
 ``label`` of a bar) and its value, with a 95% interval where it has one."""
 
-CHECKS = pa.DataFrameSchema(
+CHECKS = declare(
+    "identities of an article",
     {
-        "identity": pa.Column(pl.String),
-        "one": pa.Column(pl.String),
-        "other": pa.Column(pl.String),
-        "cases": pa.Column(pl.Int64, pa.Check.ge(1)),
-        "worst": pa.Column(pl.Float64),
-        "allowed": pa.Column(pl.Float64),
-        "unit": pa.Column(
-            pl.String,
-            pa.Check.isin(["exact", "epsilon", "absolute", "standard errors", "control"]),
-        ),
+        "identity": dy.String(),
+        "one": dy.String(),
+        "other": dy.String(),
+        "cases": dy.Int64(min=1),
+        "worst": dy.Float64(),
+        "allowed": dy.Float64(),
+        "unit": one_of(["exact", "epsilon", "absolute", "standard errors", "control"]),
     },
-    name="identities of an article",
 )
 """One row an identity, as ``sides.Check``."""
 
@@ -81,14 +79,12 @@ class Points:
 
     def frame(self) -> pl.DataFrame:
         """All points in the order in which they came."""
-        types = {name: column.dtype.type for name, column in POINTS.columns.items()}
-        return pl.DataFrame(self._rows, schema=types)
+        return pl.DataFrame(self._rows, schema=POINTS.types)
 
 
 def checks_frame(sides: Sides) -> pl.DataFrame:
     """The identities that held, in the order in which they were checked."""
-    types = {name: column.dtype.type for name, column in CHECKS.columns.items()}
-    return pl.DataFrame([vars(check) for check in sides.checks], schema=types)
+    return pl.DataFrame([vars(check) for check in sides.checks], schema=CHECKS.types)
 
 
 def write_results(points: Points, sides: Sides, series: Path, checks: Path) -> None:

@@ -4,51 +4,52 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandera.polars as pa
+import dataframely as dy
 import polars as pl
 
 from remeasure.ledger.measurement import Measurement
 from remeasure.model import Model
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare, one_of
 from remeasure.studies.models import caches, decoders, encoders, places, recurrent
 from remeasure.studies.models.caches import SIZES
 from remeasure.studies.models.catalogue import CATALOGUE, counted, shapes
 from remeasure.studies.models.parts import PARTS, counts
 from remeasure.studies.models.published import answer, merged
 
-MODELS = pa.DataFrameSchema(
+MODELS = declare(
+    "models of the model room",
     {
-        "model": pa.Column(pl.String, unique=True),
-        "kind": pa.Column(pl.String),
-        "tensors": pa.Column(pl.Int64, pa.Check.gt(0)),
-        "formula": pa.Column(pl.Int64, pa.Check.gt(0)),
-        "counted": pa.Column(pl.Int64, pa.Check.gt(0)),
+        "model": dy.String(unique=True),
+        "kind": dy.String(),
+        "tensors": dy.Int64(min_exclusive=0),
+        "formula": dy.Int64(min_exclusive=0),
+        "counted": dy.Int64(min_exclusive=0),
     },
-    name="models of the model room",
 )
 
-PART_COUNTS = pa.DataFrameSchema(
+PART_COUNTS = declare(
+    "parameters by part",
     {
-        "model": pa.Column(pl.String),
-        "kind": pa.Column(pl.String),
-        "part": pa.Column(pl.String, pa.Check.isin(PARTS)),
-        "parameters": pa.Column(pl.Int64, pa.Check.ge(0)),
+        "model": dy.String(),
+        "kind": dy.String(),
+        "part": one_of(PARTS),
+        "parameters": dy.Int64(min=0),
     },
-    name="parameters by part",
 )
 
 #: What may be kept of a text.
 KINDS = ("keys and values", "windows", "latent", "state")
 
-CACHES = pa.DataFrameSchema(
+CACHES = declare(
+    "what decoders remember",
     {
-        "model": pa.Column(pl.String, unique=True),
-        "kind": pa.Column(pl.String, pa.Check.isin(KINDS)),
-        "token": pa.Column(pl.Int64, pa.Check.gt(0), nullable=True),
-        "tokens": pa.Column(pl.Int64, pa.Check.gt(0)),
-        "text": pa.Column(pl.Int64, pa.Check.gt(0)),
+        "model": dy.String(unique=True),
+        "kind": one_of(KINDS),
+        "token": dy.Int64(min_exclusive=0, nullable=True),
+        "tokens": dy.Int64(min_exclusive=0),
+        "text": dy.Int64(min_exclusive=0),
     },
-    name="what decoders remember",
 )
 
 

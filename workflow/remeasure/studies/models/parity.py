@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-import pandera.polars as pa
+import dataframely as dy
 import polars as pl
 from torch import Tensor
 
@@ -19,6 +19,7 @@ from remeasure.ledger.measurement import Measurement
 from remeasure.nn.layers.rotary import frequencies
 from remeasure.nn.layers.stretch import linear, llama3, ntk, yarn, yarn_scale
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare
 from remeasure.studies.models.places import numbers
 from remeasure.studies.models.published import Answer, Rules, answer
 from remeasure.studies.models.referees import CASES, compare
@@ -28,15 +29,15 @@ OUTPUTS, GRADIENTS = 1e-5, 1e-4
 
 ABSENT = "transformers, the reference, is not installed: pip install 'remeasure[networks]'"
 
-PARITY = pa.DataFrameSchema(
+PARITY = declare(
+    "parity with the reference",
     {
-        "model": pa.Column(pl.String, unique=True),
-        "reference": pa.Column(pl.String),
-        "parameters": pa.Column(pl.Int64, nullable=True),
-        "outputs": pa.Column(pl.Boolean, nullable=True),
-        "gradients": pa.Column(pl.Boolean, nullable=True),
+        "model": dy.String(unique=True),
+        "reference": dy.String(),
+        "parameters": dy.Int64(nullable=True),
+        "outputs": dy.Bool(nullable=True),
+        "gradients": dy.Bool(nullable=True),
     },
-    name="parity with the reference",
 )
 
 
@@ -57,7 +58,7 @@ def parities() -> pl.DataFrame:
         rows.append((case.name, case.theirs, gap.parameters, *within))
     return pl.DataFrame(
         rows,
-        schema={name: column.dtype.type for name, column in PARITY.columns.items()},
+        schema=PARITY.types,
         orient="row",
     )
 

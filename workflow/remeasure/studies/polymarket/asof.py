@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-import pandera.polars as pa
+import dataframely as dy
 import polars as pl
 
 from remeasure.fetch import layout
 from remeasure.fetch.manifest import Manifest
 from remeasure.model import Model
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare
 from remeasure.studies.polymarket.addresses import DAY, HOURLY_DAYS, Hosts
 from remeasure.studies.polymarket.fetch_prices import series_of, shard_markets
 from remeasure.studies.polymarket.fetch_three_hourly import three_hourly_of
@@ -32,24 +33,23 @@ Series = tuple[str, str, str, int | None]
 #: Series that are parsed at once.
 _CHUNK = 1000
 
-_UNIT = pa.Check.in_range(0, 1)
-HORIZON_PRICES = pa.DataFrameSchema(
+HORIZON_PRICES = declare(
+    "prices at the forecast times of a shard",
     {
-        "market": pa.Column(pl.String),
-        "horizon": pa.Column(pl.String),
-        "price": pa.Column(pl.Float64, _UNIT, nullable=True),
-        "stale_hours": pa.Column(pl.Float64, pa.Check.ge(0), nullable=True),
-        "price_source": pa.Column(pl.String, nullable=True),
+        "market": dy.String(),
+        "horizon": dy.String(),
+        "price": dy.Float64(min=0, max=1, nullable=True),
+        "stale_hours": dy.Float64(min=0, nullable=True),
+        "price_source": dy.String(nullable=True),
     },
-    name="prices at the forecast times of a shard",
 )
-GRID_PRICES = pa.DataFrameSchema(
+GRID_PRICES = declare(
+    "prices on the grid of a shard",
     {
-        "market": pa.Column(pl.String),
-        "days_before": pa.Column(pl.Float64),
-        "price": pa.Column(pl.Float64, _UNIT, nullable=True),
+        "market": dy.String(),
+        "days_before": dy.Float64(),
+        "price": dy.Float64(min=0, max=1, nullable=True),
     },
-    name="prices on the grid of a shard",
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandera.polars as pa
+import dataframely as dy
 import polars as pl
 
 from remeasure.ledger.measurement import WHOLE, Measurement, not_run
@@ -12,6 +12,7 @@ from remeasure.model import Model
 from remeasure.stats.proportion import wilson
 from remeasure.stats.sampling import mean, total
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare
 from remeasure.store.tables import read_table
 from remeasure.studies.polymarket.addresses import HOURLY_DAYS
 from remeasure.studies.polymarket.estimates import Estimate, answer
@@ -30,26 +31,26 @@ OUTPUTS = ("fig_population", "stat_population", "stat_5050", "stat_sampling", "s
 
 YEARS = (2024, 2025, 2026)
 
-POPULATION = pa.DataFrameSchema(
+POPULATION = declare(
+    "population",
     {
-        "year": pa.Column(pl.Int32),
-        "topic": pa.Column(pl.String),
-        "markets": pa.Column(pl.Int64),
-        "yes": pa.Column(pl.Int64),
-        "sampled": pa.Column(pl.Int64),
+        "year": dy.Int32(),
+        "topic": dy.String(),
+        "markets": dy.Int64(),
+        "yes": dy.Int64(),
+        "sampled": dy.Int64(),
     },
-    name="population",
 )
 """Clean markets by year of the close and topic, how many resolved to the first outcome, and how
 many were sampled."""
 
-EXCLUDED = pa.DataFrameSchema(
+EXCLUDED = declare(
+    "exclusions",
     {
-        "reason": pa.Column(pl.String),
-        "markets": pa.Column(pl.Int64),
-        "dollars": pa.Column(pl.Float64),
+        "reason": dy.String(),
+        "markets": dy.Int64(),
+        "dollars": dy.Float64(),
     },
-    name="exclusions",
 )
 """Listed markets that are not in the population, by reason, and what was traded in them."""
 

@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 
 from remeasure.model import Model
 from remeasure.stats.bands import band, names, ticks
 from remeasure.stats.platt import fit_platt, resampled_platt
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare
 from remeasure.store.tables import read_table
 from remeasure.studies.polymarket.band_sums import by_band, won_per_dollar
 from remeasure.studies.polymarket.estimates import (
@@ -33,16 +34,16 @@ from remeasure.studies.polymarket.schema import BOOK_SNAPSHOT
 from remeasure.studies.polymarket.sets import BANDS, read_forecasts, traded
 from remeasure.studies.polymarket.spread_costs import contracts, quoted
 
-VARIANTS = pa.DataFrameSchema(
+VARIANTS = declare(
+    "variants of definitions",
     {
-        "definition": pa.Column(pl.Int64),
-        "variant": pa.Column(pl.String),
-        "quantity": pa.Column(pl.String),
-        "unit": pa.Column(pl.String),
+        "definition": dy.Int64(),
+        "variant": dy.String(),
+        "quantity": dy.String(),
+        "unit": dy.String(),
         **ESTIMATE,
     },
     unique=["definition", "variant", "quantity"],
-    name="variants of definitions",
 )
 """One row a definition (its number in the card), variant and quantity, in its unit."""
 
@@ -124,7 +125,7 @@ def compare_definitions(
         found += list(_books(read_table(snapshot, BOOK_SNAPSHOT)))
     rows = sorted((each.row() for each in found), key=lambda row: int(str(row["definition"])))
     columns = list(VARIANTS.columns)
-    types = {name: VARIANTS.columns[name].dtype.type for name in columns}
+    types = {name: VARIANTS.types[name] for name in columns}
     write_frame(pl.DataFrame(rows, schema=types), variants, VARIANTS)
 
 

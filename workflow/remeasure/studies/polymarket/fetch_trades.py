@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandera.polars as pa
+import dataframely as dy
 import polars as pl
 
 from remeasure.fetch.manifest import Manifest
 from remeasure.fetch.walk import BATCH, opened
 from remeasure.store.frames import read_frame, write_frame
+from remeasure.store.schema import declare
 from remeasure.studies.polymarket.addresses import week_window
 from remeasure.studies.polymarket.asof import HORIZON_PRICES
 from remeasure.studies.polymarket.fetch_prices import shard_markets
@@ -20,16 +21,16 @@ from remeasure.studies.polymarket.trades import TradesWindow, trades_wanted, wal
 
 SOURCE = "polymarket_trades"
 
-PAGES = pa.DataFrameSchema(
+PAGES = declare(
+    "pages of trades of a shard, and the window that each belongs to",
     {
-        "path": pa.Column(pl.String),
-        "market": pa.Column(pl.String),
-        "horizon": pa.Column(pl.String),
-        "start": pa.Column(pl.Int64),
-        "end": pa.Column(pl.Int64),
-        "side": pa.Column(pl.String),
+        "path": dy.String(),
+        "market": dy.String(),
+        "horizon": dy.String(),
+        "start": dy.Int64(),
+        "end": dy.Int64(),
+        "side": dy.String(),
     },
-    name="pages of trades of a shard, and the window that each belongs to",
 )
 
 
@@ -113,6 +114,5 @@ def fetch_trades(
             ]
             source.progress.add(asked=source.asked - asked)
         files = [source.files[row[0]] for row in rows]
-    schema = {name: column.dtype.type for name, column in PAGES.columns.items()}
-    write_frame(pl.DataFrame(rows, schema=schema, orient="row"), pages, PAGES)
+    write_frame(pl.DataFrame(rows, schema=PAGES.types, orient="row"), pages, PAGES)
     Manifest.of(name, settings.origin, origin.root.as_posix(), files).write(manifest)

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import pandera.polars as pa
+import dataframely as dy
 import polars as pl
 
+from remeasure.store.schema import Table, declare, of_type
+
 ESTIMATE = {
-    "value": pa.Column(pl.Float64, nullable=True),
-    "low": pa.Column(pl.Float64, nullable=True),
-    "high": pa.Column(pl.Float64, nullable=True),
-    "truth": pa.Column(pl.Float64, nullable=True),
-    "n": pa.Column(pl.Int64),
-    "weight": pa.Column(pl.Float64),
-    "effective": pa.Column(pl.Float64),
+    "value": dy.Float64(nullable=True),
+    "low": dy.Float64(nullable=True),
+    "high": dy.Float64(nullable=True),
+    "truth": dy.Float64(nullable=True),
+    "n": dy.Int64(),
+    "weight": dy.Float64(),
+    "effective": dy.Float64(),
 }
 """Columns of an estimate: its value (missing where nothing is there), 95% interval, planted
 truth, number of markets or contracts, sum of their weights, effective number."""
 
 
-def schema(name: str, keys: Mapping[str, type[pl.DataType]]) -> pa.DataFrameSchema:
+def schema(name: str, keys: Mapping[str, type[pl.DataType]]) -> Table:
     """A table of estimates: the columns of ``keys``, then those of an estimate."""
-    columns = {key: pa.Column(kind) for key, kind in keys.items()}
-    return pa.DataFrameSchema({**columns, **ESTIMATE}, unique=list(keys), name=name)
+    columns = {key: of_type(kind) for key, kind in keys.items()}
+    return declare(name, {**columns, **ESTIMATE}, unique=list(keys))
 
 
-def frame(declared: pa.DataFrameSchema, rows: Iterable[Mapping[str, object]]) -> pl.DataFrame:
+def frame(declared: Table, rows: Iterable[Mapping[str, object]]) -> pl.DataFrame:
     """Rows as a frame with the columns and types of a schema."""
-    types = {name: column.dtype.type for name, column in declared.columns.items()}
-    return pl.DataFrame(list(rows), schema=types)
+    return pl.DataFrame(list(rows), schema=declared.types)

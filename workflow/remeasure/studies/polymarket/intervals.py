@@ -21,8 +21,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 from numpy.typing import NDArray
 
@@ -32,6 +32,7 @@ from remeasure.stats.calibration import gap
 from remeasure.stats.cluster_bootstrap import Clusters, draw_counts
 from remeasure.stats.platt import fit_platt, resampled_platt
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare, one_of
 from remeasure.studies.polymarket.band_sums import by_band
 from remeasure.studies.polymarket.estimates import Estimate, Resampling, Rows, Scored, ends
 from remeasure.studies.polymarket.settings import (
@@ -67,22 +68,22 @@ FITTED: Final = 10
 #: Worlds and events from which the truth is computed, with probabilities for outcomes.
 TRUE_WORLDS, TRUE_EVENTS = 2, 60_000
 
-INTERVALS = pa.DataFrameSchema(
+INTERVALS = declare(
+    "coverage of intervals",
     {
-        "kind": pa.Column(pl.String, pa.Check.isin(["recipe", "ladders"])),
-        "number": pa.Column(pl.String),
-        "resampled": pa.Column(pl.String, pa.Check.isin(["events", "markets"])),
-        "truth": pa.Column(pl.Float64),
-        "mean": pa.Column(pl.Float64),
-        "worlds": pa.Column(pl.Int64, pa.Check.gt(0)),
-        "covered": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "below": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "above": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "width": pa.Column(pl.Float64),
-        "markets": pa.Column(pl.Float64),
+        "kind": one_of(["recipe", "ladders"]),
+        "number": dy.String(),
+        "resampled": one_of(["events", "markets"]),
+        "truth": dy.Float64(),
+        "mean": dy.Float64(),
+        "worlds": dy.Int64(min_exclusive=0),
+        "covered": dy.Int64(min=0),
+        "below": dy.Int64(min=0),
+        "above": dy.Int64(min=0),
+        "width": dy.Float64(),
+        "markets": dy.Float64(),
     },
     unique=["kind", "number", "resampled"],
-    name="coverage of intervals",
 )
 """One row a kind of world, number and way of resampling: the truth, the mean estimate, in how
 many worlds the interval held the truth, lay below or above it, its mean width, and the mean

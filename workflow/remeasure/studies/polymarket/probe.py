@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import pandera.polars as pa
+import dataframely as dy
 import polars as pl
 from pydantic import Field
 
@@ -23,6 +23,7 @@ from remeasure.fetch.client import NETWORK_ERRORS, Client, StatusError
 from remeasure.fetch.settings import ClientSettings
 from remeasure.model import Model
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare, one_of
 from remeasure.studies.polymarket.addresses import (
     DAY,
     EVENTS_A_PAGE,
@@ -38,17 +39,17 @@ from remeasure.studies.polymarket.settings import CrawlSettings
 #: What a probe can find.
 HOLDS, FAILS, UNKNOWN, NOT_ASKED = "holds", "fails", "unknown", "not asked"
 
-PROBES = pa.DataFrameSchema(
+PROBES = declare(
+    "what the services were found to do",
     {
-        "probe": pa.Column(pl.String),
-        "assumption": pa.Column(pl.String),
-        "found": pa.Column(pl.String, pa.Check.isin((HOLDS, FAILS, UNKNOWN, NOT_ASKED))),
-        "evidence": pa.Column(pl.String),
-        "url": pa.Column(pl.String),
-        "as_of": pa.Column(pl.String),
+        "probe": dy.String(),
+        "assumption": dy.String(),
+        "found": one_of((HOLDS, FAILS, UNKNOWN, NOT_ASKED)),
+        "evidence": dy.String(),
+        "url": dy.String(),
+        "as_of": dy.String(),
     },
     unique=["probe"],
-    name="what the services were found to do",
 )
 """One row an assumption; ``as_of`` is the time of the answer less its age in caches."""
 

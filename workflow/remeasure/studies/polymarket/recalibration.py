@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 
 from remeasure.ledger.measurement import Measurement
 from remeasure.model import Model
 from remeasure.stats.platt import Platt, fit_platt, resampled_platt
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare
 from remeasure.studies.polymarket.estimates import (
     Estimate,
     Floats,
@@ -41,15 +42,15 @@ FITS = schema("recalibration", {"horizon": pl.String, "of": pl.String})
 ``before`` and ``after`` on later markets and ``improvement`` (before less after: above 0 the
 correction helps); ``straddling`` (events with markets on both sides of the split)."""
 
-CURVES = pa.DataFrameSchema(
+CURVES = declare(
+    "recalibration curves",
     {
-        "horizon": pa.Column(pl.String),
-        "price": pa.Column(pl.Float64),
-        "probability": pa.Column(pl.Float64),
-        "low": pa.Column(pl.Float64, nullable=True),
-        "high": pa.Column(pl.Float64, nullable=True),
+        "horizon": dy.String(),
+        "price": dy.Float64(),
+        "probability": dy.Float64(),
+        "low": dy.Float64(nullable=True),
+        "high": dy.Float64(nullable=True),
     },
-    name="recalibration curves",
 )
 """The fitted curve of each horizon on a grid of prices, with its 95% interval."""
 

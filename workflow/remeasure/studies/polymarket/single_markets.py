@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
-import pandera.polars as pa
+import dataframely as dy
 import polars as pl
 
 from remeasure.ledger.measurement import WHOLE, Measurement
 from remeasure.model import Model
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare
 from remeasure.store.tables import read_table
 from remeasure.studies.polymarket.estimates import Estimate, answer
 from remeasure.studies.polymarket.published import answer_all
@@ -30,13 +31,13 @@ QUIET = datetime(2025, 10, 9, 12)
 
 WINNER = "Machado"
 
-SERIES = pa.DataFrameSchema(
+SERIES = declare(
+    "single markets",
     {
-        "label": pa.Column(pl.String),
-        "time": pa.Column(pl.Datetime("us")),
-        "price": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
+        "label": dy.String(),
+        "time": dy.Datetime(),
+        "price": dy.Float64(min=0, max=1),
     },
-    name="single markets",
 )
 """Prices of a chart, in dollars, by label and time (UTC)."""
 

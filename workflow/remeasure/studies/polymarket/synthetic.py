@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import dataframely as dy
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 from numpy.typing import NDArray
 from scipy.special import stdtrit
@@ -24,6 +24,7 @@ from remeasure.model import Model
 from remeasure.stats.calibration import skill
 from remeasure.stats.platt import fit_platt
 from remeasure.store.frames import write_frame
+from remeasure.store.schema import declare
 from remeasure.studies.polymarket.published import answer_all
 from remeasure.studies.polymarket.settings import GeneratorSettings
 from remeasure.studies.polymarket.world import (
@@ -68,15 +69,15 @@ PANEL: Final = {"1 month": "month", "1 week": "week", "1 day": "day"}
 SLOPES: Final = ("Platt slope", "Platt slope, weighted, prototype mean")
 PLANTED: Final = {"Platt intercept": 0.0}
 
-SYNTHETIC = pa.DataFrameSchema(
+SYNTHETIC = declare(
+    "the synthetic market",
     {
-        "seed": pa.Column(pl.Int64),
-        "quantity": pa.Column(pl.String),
-        "condition": pa.Column(pl.String),
-        "value": pa.Column(pl.Float64),
+        "seed": dy.Int64(),
+        "quantity": dy.String(),
+        "condition": dy.String(),
+        "value": dy.Float64(),
     },
     unique=["seed", "quantity", "condition"],
-    name="the synthetic market",
 )
 """One row a world and number."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pandera.polars as pa
 import polars as pl
 
 from remeasure.stats.sampling import hash_uniform
+from remeasure.store.schema import declare, of_type
 from remeasure.studies.polymarket.schema import FORECASTS, TRUTH
 from remeasure.studies.polymarket.settings import DrawSettings
 from remeasure.studies.polymarket.world import (
@@ -27,13 +27,13 @@ HOURLY = ("day", "week")
 HOUR, HALF_DAY = 3_600, 43_200
 
 #: The declared table of the truth, for Parquet.
-TRUTH_FRAME = pa.DataFrameSchema(
+TRUTH_FRAME = declare(
+    TRUTH.name,
     {
-        column.name: pa.Column(TRUTH.schema()[column.name], nullable=column.null)
+        column.name: of_type(TRUTH.schema()[column.name], nullable=column.null)
         for column in TRUTH.columns
     },
     unique=list(TRUTH.key),
-    name=TRUTH.name,
 )
 
 

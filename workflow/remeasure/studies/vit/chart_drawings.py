@@ -121,7 +121,7 @@ def hero() -> Chart:
     image, patch, grid = (_hero(f"{part} side") for part in ("image", "patch", "grid"))
     flow = Flow(
         stages=(
-            Stage("photo", f"{image} × {image} px", 0),
+            Stage("photo", f"{image} × {image}\npixels", 0),
             Stage(
                 "patches",
                 f"{grid} × {grid} of\n{patch} × {patch} px,\n{_hero('numbers per patch')} numbers",
@@ -137,7 +137,7 @@ def hero() -> Chart:
                 f"{_hero('encoder blocks')} over\n{_hero('sequence length')} tokens\nand places",
                 3,
             ),
-            Stage("class", "read from the\nclass token", 5),
+            Stage("class", "read from\nthe class\ntoken", 5),
         ),
         height=1.5,
     )
@@ -237,7 +237,7 @@ def _family(figure: Figure, theme: Theme, *, state: list[str]) -> None:
     for place, each in enumerate(state):
         this = each == "this one"
         ax.plot(
-            place, 0, "o", markersize=17 if this else 13, markeredgewidth=1.6,
+            place, 0, "o", markersize=20 if this else 17, markeredgewidth=1.3,
             markeredgecolor=theme.colour(series[each]),
             markerfacecolor=theme.background if each == "to come" else theme.colour(series[each]),
         )  # fmt: skip

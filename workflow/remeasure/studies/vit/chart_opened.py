@@ -290,14 +290,13 @@ def _top(figure: Figure, theme: Theme, *, images: NDArray[Any], told: Told) -> N
 def filters(opened: Tensors, told: Told) -> Chart:
     """A grid of small pictures."""
     found = opened["directions"]
-    data = pl.DataFrame(
-        {
-            "direction": np.arange(len(found)),
-            "red": found[:, 0].mean((1, 2)).astype(np.float64),
-            "green": found[:, 1].mean((1, 2)).astype(np.float64),
-            "blue": found[:, 2].mean((1, 2)).astype(np.float64),
-        }
-    )
+    count, _, height, width = found.shape
+    places = _places(count, height, width)
+    colours = {
+        colour: found[:, channel].reshape(-1).astype(np.float64)
+        for channel, colour in enumerate(("red", "green", "blue"))
+    }
+    data = pl.DataFrame(dict(zip(("direction", "row", "column"), places, strict=True)) | colours)
     return Chart(
         draw=partial(_filters, found=found),
         data=data,
@@ -307,6 +306,11 @@ def filters(opened: Tensors, told: Told) -> Chart:
         ),
         size=(WIDTH, 3.5),
     )
+
+
+def _places(*shape: int) -> list[NDArray[np.int64]]:
+    """Indices of every cell of a table of this shape, one array an axis, the last one fastest."""
+    return [axis.reshape(-1) for axis in np.indices(shape)]
 
 
 def _filters(figure: Figure, theme: Theme, *, found: NDArray[Any]) -> None:
@@ -453,19 +457,20 @@ def dino(opened: Tensors, told: Told) -> Chart:
     chosen = chosen or list(range(len(told["names"])))
     maps = opened["maps"][chosen].astype(np.float64)
     images, heads = opened["images"][chosen], maps.shape[1]
-    rows = [
+    at, head, row, column = _places(*maps.shape)
+    names = np.array([told["names"][place] for place in chosen])
+    data = pl.DataFrame(
         {
-            "image": told["names"][place],
+            "image": names[at],
             "head": head,
-            "largest": float(maps[at, head].max()),
-            "mean": float(maps[at, head].mean()),
+            "row": row,
+            "column": column,
+            "attention": maps.reshape(-1),
         }
-        for at, place in enumerate(chosen)
-        for head in range(heads)
-    ]
+    )
     return Chart(
         draw=partial(_dino, images=images, maps=maps),
-        data=pl.DataFrame(rows),
+        data=data,
         alt_text=(
             f"{told['model']}: {len(chosen)} photographs and the attention of the last block's"
             f" {heads} heads from the class token, maps of {maps.shape[2]} by {maps.shape[3]}."

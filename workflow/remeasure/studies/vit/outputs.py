@@ -156,7 +156,7 @@ _OUTPUTS = (
         title="What the answer rests on",
         caption=(
             "Attention from the class token followed through all blocks (rollout), each map"
-            " divided by its maximum; below, the answer."
+            " divided by its maximum; above, the answer."
         ),
         minutes=0.1,
     ),
@@ -185,8 +185,8 @@ _OUTPUTS = (
         kind="figure",
         title="DINO outlines objects",
         caption=(
-            "Attention of the last block from the class token, head by head. Drawn only where a"
-            " run has DINO's weights."
+            "Attention of the last block from the class token, head by head, each map coloured"
+            " from its least to its largest value. Drawn only where a run has DINO's weights."
         ),
         needs=("facebook/dino-vits8", "the article's photographs"),
         minutes=0.1,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pandera.polars as pa
-import polars as pl
+import dataframely as dy
+
+from remeasure.store.schema import declare
 
 #: Names in the publication, by short name, in its order.
 LEARNERS = {
@@ -20,65 +21,65 @@ NAMES = LEARNERS | OTHERS
 PRETRAINED, SCRATCH = ("tuned", "probe", "shipped"), ("cnn", "vit")
 
 _KEY = ["learner", "budget", "seed"]
-RUNS = pa.DataFrameSchema(
+RUNS = declare(
+    "trainings",
     {
-        "learner": pa.Column(pl.String),
-        "budget": pa.Column(pl.Int64, pa.Check.ge(1)),
-        "seed": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "tiles": pa.Column(pl.Int64, pa.Check.ge(1)),
-        "steps": pa.Column(pl.Int64, pa.Check.ge(1)),
-        "parameters": pa.Column(pl.Int64, pa.Check.ge(1)),
-        "loss": pa.Column(pl.Float64),
-        "correct": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "tested": pa.Column(pl.Int64, pa.Check.ge(1)),
+        "learner": dy.String(),
+        "budget": dy.Int64(min=1),
+        "seed": dy.Int64(min=0),
+        "tiles": dy.Int64(min=1),
+        "steps": dy.Int64(min=1),
+        "parameters": dy.Int64(min=1),
+        "loss": dy.Float64(),
+        "correct": dy.Int64(min=0),
+        "tested": dy.Int64(min=1),
     },
     unique=_KEY,
-    name="trainings",
 )
 """One row a training: real training tiles, steps, parameters, last loss, and test tiles right."""
 
-GUESSES = pa.DataFrameSchema(
+GUESSES = declare(
+    "guesses",
     {
-        "learner": pa.Column(pl.String),
-        "budget": pa.Column(pl.Int64, pa.Check.ge(1)),
-        "seed": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "tile": pa.Column(pl.Int64, pa.Check.ge(0)),
-        "guess": pa.Column(pl.Int64, pa.Check.ge(0)),
+        "learner": dy.String(),
+        "budget": dy.Int64(min=1),
+        "seed": dy.Int64(min=0),
+        "tile": dy.Int64(min=0),
+        "guess": dy.Int64(min=0),
     },
     unique=[*_KEY, "tile"],
-    name="guesses",
 )
 """One row a training and test tile: its row in the test split, and the class guessed."""
 
-ACCURACY = pa.DataFrameSchema(
+ACCURACY = declare(
+    "accuracy",
     {
-        "learner": pa.Column(pl.String),
-        "name": pa.Column(pl.String),
-        "budget": pa.Column(pl.Int64),
-        "tiles": pa.Column(pl.Int64),
-        "steps": pa.Column(pl.Int64),
-        "parameters": pa.Column(pl.Int64),
-        "seeds": pa.Column(pl.Int64),
-        "tested": pa.Column(pl.Int64),
-        "value": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
-        "low": pa.Column(pl.Float64),
-        "high": pa.Column(pl.Float64),
-        "least": pa.Column(pl.Float64),
-        "most": pa.Column(pl.Float64),
+        "learner": dy.String(),
+        "name": dy.String(),
+        "budget": dy.Int64(),
+        "tiles": dy.Int64(),
+        "steps": dy.Int64(),
+        "parameters": dy.Int64(),
+        "seeds": dy.Int64(),
+        "tested": dy.Int64(),
+        "value": dy.Float64(min=0, max=1),
+        "low": dy.Float64(),
+        "high": dy.Float64(),
+        "least": dy.Float64(),
+        "most": dy.Float64(),
     },
     unique=["learner", "budget"],
-    name="accuracy",
 )
 """One row a learner and budget: mean over seeds, its interval, the worst and the best training."""
 
-CONFUSION = pa.DataFrameSchema(
+CONFUSION = declare(
+    "confusion",
     {
-        "truth": pa.Column(pl.String),
-        "guess": pa.Column(pl.String),
-        "share": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
-        "tiles": pa.Column(pl.Int64),
+        "truth": dy.String(),
+        "guess": dy.String(),
+        "share": dy.Float64(min=0, max=1),
+        "tiles": dy.Int64(),
     },
     unique=["truth", "guess"],
-    name="confusion",
 )
 """One row a pair of classes: share of the tiles of the first that were taken for the second."""

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import pandera.polars as pa
-import polars as pl
+import dataframely as dy
+
+from remeasure.store.schema import declare
 
 IMAGES = (224, 384, 512)
 PATCHES = (32, 16, 14, 8)
 
-COST = pa.DataFrameSchema(
+COST = declare(
+    "cost of an encoder",
     {
-        "image": pa.Column(pl.Int64),
-        "patch": pa.Column(pl.Int64),
-        "tokens": pa.Column(pl.Int64, pa.Check.ge(2)),
-        "gigaflops": pa.Column(pl.Float64, pa.Check.gt(0)),
-        "attention": pa.Column(pl.Float64, pa.Check.in_range(0, 1)),
+        "image": dy.Int64(),
+        "patch": dy.Int64(),
+        "tokens": dy.Int64(min=2),
+        "gigaflops": dy.Float64(min_exclusive=0),
+        "attention": dy.Float64(min=0, max=1),
     },
     unique=["image", "patch"],
-    name="cost of an encoder",
 )
 """One row an image side and patch: tokens, operations of the encoder, and attention's share."""
