@@ -134,9 +134,8 @@ def race_frame(accuracy: pl.DataFrame, *, published: bool) -> pl.DataFrame:
 
 def orderings_in_words(orders: dict[str, Any]) -> str:
     """What the publication's orderings come to in this run."""
-    gaps = "; ".join(
-        f"{_apart(gap)} at {budget}" for budget, gap in orders["cnn_minus_vit"].items()
-    )
+    budgets = sorted(orders["cnn_minus_vit"].items(), key=lambda pair: int(pair[0]))
+    gaps = "; ".join(f"{_apart(gap)} at {budget}" for budget, gap in budgets)
     better = [name for name, rises in orders["improves"].items() if rises]
     pretrained = "".join(
         f" {NAMES[one]} minus {NAMES[other]}: {told} labels a class."
