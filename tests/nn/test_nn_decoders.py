@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from nn_parity import counted, gap, gradient_gaps, moved, tokens
 from remeasure.errors import DataError
 from remeasure.nn.checkpoints.loading import Names, load, published_names
+from remeasure.nn.checkpoints.stacked import stack_experts, unstack_experts
 from remeasure.nn.generate.greedy import greedy, last_logits
 from remeasure.nn.layers.experts import balancing_loss
 from remeasure.nn.layers.stretch import Rope
@@ -414,15 +415,15 @@ def test_experts_stacked_and_one_by_one() -> None:
     case = CASES["olmoe"]
     theirs = referee(case)
     stacked = dict(theirs.state_dict())
-    single = olmoe.unstack_experts(stacked)
+    single = unstack_experts(stacked)
     assert len(single) - len(stacked) == 2 * (3 * 8 - 2)
     assert "model.layers.1.mlp.experts.7.up_proj.weight" in single
-    again = olmoe.stack_experts(single, case.config, where="random")
+    again = stack_experts(single, case.config.experts, where="random")
     assert again.keys() == stacked.keys()
     assert all(torch.equal(again[name], stacked[name]) for name in stacked)
     del single["model.layers.1.mlp.experts.3.up_proj.weight"]
     with pytest.raises(DataError, match=r"experts.3.up_proj.weight: missing"):
-        olmoe.stack_experts(single, case.config, where="random")
+        stack_experts(single, case.config.experts, where="random")
 
 
 def test_routing_is_watched_weighed_and_restricted() -> None:

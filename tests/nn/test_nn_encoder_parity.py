@@ -15,7 +15,16 @@ from torch import Tensor, nn
 
 from remeasure.nn.checkpoints.loading import Names, load, published_names
 from remeasure.nn.layers.positions import alibi_slopes, deberta_buckets, distances, t5_buckets
-from remeasure.nn.models import bert, colbert, cross_encoder, deberta, electra, modernbert, roberta
+from remeasure.nn.models import (
+    bert,
+    colbert,
+    cross_encoder,
+    deberta,
+    distilbert,
+    electra,
+    modernbert,
+    roberta,
+)
 from remeasure.nn.models.bert import BertConfig
 from remeasure.nn.models.deberta import DebertaConfig
 from remeasure.nn.models.modernbert import ModernBertConfig
@@ -67,6 +76,20 @@ def _roberta(name: str) -> Callable[[], nn.Module]:
     return lambda: getattr(transformers, name)(config)
 
 
+def _distilbert(name: str) -> Callable[[], nn.Module]:
+    config = transformers.DistilBertConfig(
+        vocab_size=VOCABULARY,
+        dim=24,
+        n_layers=3,
+        n_heads=4,
+        hidden_dim=40,
+        pad_token_id=PADDING,
+        max_position_embeddings=32,
+        num_labels=5,
+    )
+    return lambda: getattr(transformers, name)(config)
+
+
 def _modernbert(name: str, pooling: str = "mean") -> Callable[[], nn.Module]:
     config = transformers.ModernBertConfig(**WINDOWED, classifier_pooling=pooling)
     return lambda: getattr(transformers, name)(config)
@@ -101,6 +124,10 @@ def _of_roberta(make: Callable[[BertConfig], nn.Module]) -> Callable[[dict[str, 
     return lambda config: make(roberta.from_json(config))
 
 
+def _of_distil(make: Callable[[BertConfig], nn.Module]) -> Callable[[dict[str, Any]], nn.Module]:
+    return lambda config: make(distilbert.from_json(config))
+
+
 def _of_modern(
     make: Callable[[ModernBertConfig], nn.Module],
 ) -> Callable[[dict[str, Any]], nn.Module]:
@@ -131,6 +158,23 @@ CASES = {
         _of(lambda config: bert.Tokens(config, 5)),
         bert.HEAD_NAMES,
         segments=True,
+    ),
+    "distilbert": Case(
+        _distilbert("DistilBertModel"),
+        _of_distil(bert.Encoder),
+        Names(distilbert.encoder_names("", "")),
+    ),
+    "distilbert masked": Case(
+        _distilbert("DistilBertForMaskedLM"),
+        _of_distil(bert.Masked),
+        distilbert.HEAD_NAMES,
+        apart=frozenset({"vocab_projector.weight"}),
+    ),
+    "distilbert sequence": Case(
+        _distilbert("DistilBertForSequenceClassification"),
+        _of_distil(lambda config: distilbert.Sequence(config, 5)),
+        distilbert.HEAD_NAMES,
+        whole=True,
     ),
     "roberta masked": Case(
         _roberta("RobertaForMaskedLM"),
@@ -233,7 +277,8 @@ def batch(seed: int = 1) -> dict[str, Tensor]:
 def theirs_on(model: nn.Module, case: Case, fed: dict[str, Tensor]) -> Tensor:
     more = {"token_type_ids": fed["segments"]} if case.segments else {}
     out = model(input_ids=fed["ids"], attention_mask=fed["real"].long(), **more)
-    first = out.get("logits", out.get("prediction_logits"))
+    kinds = ("logits", "prediction_logits", "last_hidden_state")
+    first = next(out[kind] for kind in kinds if kind in out)
     return first if case.whole else first[fed["real"]]
 
 
@@ -277,6 +322,20 @@ def test_outputs_gradients_and_the_way_back(name: str) -> None:
         torch.testing.assert_close(
             ours_on(model, case, fed), theirs_on(theirs, case, fed), atol=1e-5, rtol=1e-5
         )
+
+
+def test_an_encoder_out_of_a_checkpoint_with_a_head() -> None:
+    """DistilBERT's, as its published files are: names with a prefix, a masked-word head."""
+    theirs, fed = moved(_distilbert("DistilBertForMaskedLM")()), batch()
+    model = bert.Encoder(distilbert.from_json(theirs.config.to_dict())).eval()
+    report = load(model, dict(theirs.state_dict()), distilbert.NAMES, where="random")
+    assert len(report.ignored) == 6
+    with torch.no_grad():
+        expected = theirs.distilbert(fed["ids"], fed["real"].long()).last_hidden_state
+        found = model(fed["ids"], fed["real"])
+    torch.testing.assert_close(found[fed["real"]], expected[fed["real"]], atol=1e-5, rtol=1e-5)
+    newest = transformers.DistilBertConfig().to_dict()
+    assert distilbert.from_json(newest) == bert.DISTILBERT_BASE
 
 
 def test_whether_a_text_follows() -> None:

@@ -27,7 +27,7 @@ SMALL = LlamaConfig(
     tied=True,
 )
 UNTIED = LlamaConfig(
-    vocabulary=50, width=16, layers=2, heads=4, groups=4, hidden=20, tied=False, eps=1e-6
+    vocabulary=50, width=16, layers=2, heads=4, groups=4, hidden=20, tied=False, eps=1e-2
 )
 
 

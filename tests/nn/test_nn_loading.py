@@ -26,6 +26,7 @@ class Small(nn.Module):
 NAMES = Names(
     [
         Name("embed.weight", "wte.weight"),
+        Name("embed.weight", "tok.weight"),
         Name("blocks.{i}.weight", "h.{i}.mlp.w", transpose=True),
         Name("blocks.{i}.bias", "h.{i}.mlp.b"),
     ],
@@ -54,6 +55,15 @@ def test_there_and_back() -> None:
     assert all(torch.equal(back[name], tensors[name]) for name in tensors)
 
 
+def test_buffers_with_a_published_name_are_filled() -> None:
+    model = nn.BatchNorm1d(3)
+    names = Names([Name("{part}", "norm.{part}")], ignored=["norm.num_batches_tracked"])
+    filled = {f"norm.{name}": torch.rand(3) for name in ("weight", "bias", "running_mean")}
+    load(model, filled, names, where="here")
+    assert torch.equal(model.running_mean, filled["norm.running_mean"])
+    assert torch.equal(published_names(model, names)["norm.running_mean"], model.running_mean)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -64,7 +74,16 @@ def test_there_and_back() -> None:
             lambda t: t.update({"h.0.mlp.w": torch.zeros(6, 4)}),
             r"h.0.mlp.w: shape \(4, 6\), the model needs \(6, 4\)",
         ),
-        (lambda t: t["h.0.mlp.b"].fill_(float("nan")), "h.0.mlp.b: holds numbers that are not"),
+        (lambda t: t["h.0.mlp.b"][3].fill_(float("nan")), "h.0.mlp.b: holds numbers that are not"),
+        (lambda t: t.update({"tok.weight": t["wte.weight"]}), "tok.weight fills the same"),
+        (
+            lambda t: t.update({"lm_head.weight_scale": torch.ones(1)}),
+            "lm_head.weight_scale: the model has no place",
+        ),
+        (
+            lambda t: t.update({"h.0.more.attn.mask": torch.ones(1)}),
+            "h.0.more.attn.mask: the model has no place",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_by_name_and_nothing_is_written(change, message) -> None:  # type: ignore[no-untyped-def]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -68,6 +69,9 @@ def test_walking_chunks_are_the_loop(length: int, chunk: int, together: int, see
         left = scans.selective_scan(*inputs)
         right = scans.scan_loop(*inputs)
         same(left, right, inputs, seed)
+        with torch.no_grad():  # no states are kept then, and a text may be one stretch
+            for one, other in zip(scans.selective_scan(*inputs), right, strict=True):
+                torch.testing.assert_close(one, other, atol=1e-10, rtol=1e-10)
     patch.undo()
 
 
@@ -180,7 +184,7 @@ def test_constant_steps_make_a_convolution() -> None:
     torch.testing.assert_close(y.flatten(), torch.stack(direct))
 
 
-def memories(length: int, seed: int, gated: bool = True) -> list[Tensor]:
+def memories(length: int, seed: int, gated: bool = True, by_channel: bool = False) -> list[Tensor]:
     generator = torch.Generator().manual_seed(seed)
 
     def draw(*shape: int) -> Tensor:
@@ -191,7 +195,7 @@ def memories(length: int, seed: int, gated: bool = True) -> list[Tensor]:
         draw(2, length, heads, keys),
         F.normalize(draw(2, length, heads, keys), dim=-1),
         draw(2, length, heads, values),
-        -draw(2, length, heads).exp() * gated,
+        -draw(2, length, heads, *[keys] * by_channel).exp() * gated,
         draw(2, length, heads).sigmoid(),
         draw(2, heads, keys, values),
     ]
@@ -204,6 +208,61 @@ def test_the_delta_rule_in_chunks(length: int, chunk: int, seed: int, gated: boo
     inputs = memories(length, seed, gated)
     loop = delta.gated_delta_loop(*inputs)
     same(delta.gated_delta(*inputs[:5], chunk=chunk, state=inputs[5]), loop, inputs, seed)
+
+
+@settings(max_examples=20, deadline=None)
+@given(LENGTHS, CHUNKS, st.integers(1, 20), SEEDS)
+def test_channels_that_fade_by_themselves(length: int, chunk: int, block: int, seed: int) -> None:
+    inputs = memories(length, seed, by_channel=True)
+    loop = delta.gated_delta_loop(*inputs)
+    patch = pytest.MonkeyPatch()
+    patch.setattr(delta, "BLOCK", block)
+    with patch.context():
+        same(delta.gated_delta(*inputs[:5], chunk=chunk, state=inputs[5]), loop, inputs, seed)
+    patch.undo()
+
+
+def test_fading_by_channel_against_its_definition() -> None:
+    """Numbers alone, one entry of the memory after the other: Kimi Linear, eq. 1."""
+    q, k, v, g, beta, state = (part.detach().numpy() for part in memories(9, 4, by_channel=True))
+    answers, last = delta.gated_delta(
+        *map(torch.from_numpy, (q, k, v, g, beta)), state=torch.from_numpy(state)
+    )
+    memory = state.copy()
+    for text, head in np.ndindex(2, 2):
+        s = memory[text, head]
+        for t in range(9):
+            key, rate = k[text, t, head], beta[text, t, head]
+            # (I - beta k k^T) Diag(alpha) S + beta k v^T
+            s = (np.eye(5) - rate * np.outer(key, key)) @ np.diag(np.exp(g[text, t, head])) @ s
+            s = s + rate * np.outer(key, v[text, t, head])
+            np.testing.assert_allclose(answers[text, t, head], s.T @ q[text, t, head], atol=1e-12)
+        np.testing.assert_allclose(last[text, head], s, atol=1e-12)
+
+
+def test_equal_channels_fade_as_one_gate_does() -> None:
+    q, k, v, g, beta, state = (part.detach() for part in memories(70, 6))
+    one = delta.gated_delta(q, k, v, g, beta, state=state)
+    each = delta.gated_delta(q, k, v, g.unsqueeze(-1).expand_as(k), beta, state=state)
+    for left, right in zip(each, one, strict=True):
+        torch.testing.assert_close(left, right, atol=1e-12, rtol=1e-12)
+
+
+@pytest.mark.parametrize("strong", [1.0, 60.0])
+def test_fading_by_channel_against_the_reference(strong: float) -> None:
+    """Also where a whole chunk leaves nothing that float32 can hold."""
+    theirs = pytest.importorskip(
+        "transformers.models.kimi_linear.modeling_kimi_linear",
+        reason="transformers is the referee here",
+    )
+    q, k, v, g, beta, state = (part.detach().float() for part in memories(70, 7, by_channel=True))
+    g = strong * g
+    answers, last = delta.gated_delta(q * 5**-0.5, k, v, g, beta, state=state)
+    expected, kept = theirs.recurrent_kimi_delta_attention(
+        q, k, v, g=g, beta=beta, initial_state=state, output_final_state=True
+    )
+    torch.testing.assert_close(answers, expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(last, kept, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("length", [1, 64, 131])

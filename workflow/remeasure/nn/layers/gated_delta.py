@@ -11,9 +11,12 @@ With ``g = 0`` this is the delta rule (Schlag et al. 2021); without the subtract
 stands here too, as `linear_attention`. Keys must have unit length for the rule to store
 exactly; nothing here scales queries or keys.
 
+Kimi Delta Attention (Kimi team 2025, Kimi Linear) lets every channel of the keys fade by itself:
+``g[t]`` is then a vector, and ``exp(g[t])`` multiplies the rows of ``S``.
+
 Shapes: ``q`` and ``k`` are ``(batch, length, heads, keys)``, ``v`` ``(batch, length, heads,
-values)``, ``g`` (not positive) and ``beta`` ``(batch, length, heads)``; memories ``(batch,
-heads, keys, values)``.
+values)``, ``beta`` ``(batch, length, heads)``, ``g`` (not positive) the same or, by channel,
+``(batch, length, heads, keys)``; memories ``(batch, heads, keys, values)``.
 """
 
 from __future__ import annotations
@@ -24,6 +27,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+#: Tokens of a chunk whose fadings by channel are written out pair by pair.
+BLOCK = 16
+
 
 def gated_delta_loop(
     q: Tensor, k: Tensor, v: Tensor, g: Tensor, beta: Tensor, state: Tensor | None = None
@@ -33,14 +39,54 @@ def gated_delta_loop(
     if state is None:
         state = v.new_zeros(batch, heads, keys, v.shape[-1])
     rows = []
-    parts = (q.unbind(1), k.unbind(1), v.unbind(1), g.exp().unbind(1), beta.unbind(1))
+    fade = (g if g.ndim == k.ndim else g.unsqueeze(-1)).exp().unsqueeze(-1)
+    parts = (q.unbind(1), k.unbind(1), v.unbind(1), fade.unbind(1), beta.unbind(1))
     for ask, key, value, kept, rate in zip(*parts, strict=True):
-        state = kept[..., None, None] * state
+        state = kept * state
         answer = (key.unsqueeze(-2) @ state).squeeze(-2)
         correction = rate.unsqueeze(-1) * (value - answer)
         state = state + key.unsqueeze(-1) * correction.unsqueeze(-2)
         rows.append((ask.unsqueeze(-2) @ state).squeeze(-2))
     return torch.stack(rows, dim=1), state
+
+
+def _pairs(left: Tensor, right: Tensor, total: Tensor) -> Tensor:
+    """``left[i] . right[j]``, channels weighed by ``exp(total[i] - total[j])``, for ``j <= i``.
+
+    Above the diagonal stand zeros. Only differences that are not positive are raised: between
+    tokens of one block pair by pair, and from a block to those before it in two steps, with a
+    halt before its first token (the chunks of chunks of Yang et al. 2024, GLA, section 4.3).
+
+    Parameters
+    ----------
+    left, right, total
+        Shape ``(..., chunk, keys)``; ``total`` falls along the chunk.
+
+    Returns
+    -------
+    Tensor
+        Shape ``(..., chunk, chunk)``.
+    """
+    chunk = left.shape[-2]
+    rows = []
+    for start in range(0, chunk, BLOCK):
+        part = slice(start, min(start + BLOCK, chunk))
+        size = part.stop - start
+        here = total[..., part, :]
+        later = torch.ones(size, size, dtype=torch.bool, device=left.device).tril().unsqueeze(-1)
+        fades = here.unsqueeze(-2) - here.unsqueeze(-3)  # (..., size, size, keys)
+        fades = fades.masked_fill(~later, -math.inf).exp()
+        inside = torch.einsum(
+            "...ik,...jk,...ijk->...ij", left[..., part, :], right[..., part, :], fades
+        )
+        row = [inside]
+        if start:
+            halt = total[..., start - 1 : start, :]
+            asks = left[..., part, :] * (here - halt).exp()
+            held = right[..., :start, :] * (halt - total[..., :start, :]).exp()
+            row.insert(0, asks @ held.transpose(-1, -2))
+        rows.append(F.pad(torch.cat(row, dim=-1), (0, chunk - part.stop)))
+    return torch.cat(rows, dim=-2)
 
 
 def gated_delta(
@@ -58,7 +104,8 @@ def gated_delta(
     Inside a chunk the corrections ``U`` depend on each other: ``(I + A) U = B``, where
     ``A[i, j] = beta[i] (k[i] . k[j]) exp(G[i] - G[j])`` for ``j < i``, ``G`` the running sum of
     ``g``, and ``B[i] = beta[i] (v[i] - exp(G[i]) S^T k[i])``. The system is solved for both
-    parts of ``B`` at once, before any memory ``S`` is known.
+    parts of ``B`` at once, before any memory ``S`` is known. Where channels fade by themselves,
+    the factor of ``G`` stands inside the products of keys: `_pairs`.
 
     Returns
     -------
@@ -77,21 +124,24 @@ def gated_delta(
         return padded.reshape(batch, chunks, chunk, heads, -1).permute(0, 3, 1, 2, 4)
 
     q, k, v, beta = cut(q), cut(k), cut(v), cut(beta)  # beta: (..., chunk, 1)
-    total = cut(g).squeeze(-1).cumsum(-1)  # (batch, heads, chunks, chunk)
-    later = torch.ones(chunk, chunk, dtype=torch.bool, device=q.device).tril()
-    # A difference of logarithms, made safe before exp: a quotient of products underflows.
-    fades = (total.unsqueeze(-1) - total.unsqueeze(-2)).masked_fill(~later, -math.inf).exp()
-    kept = total.exp().unsqueeze(-1)  # (..., chunk, 1)
+    total = cut(g).cumsum(-2)  # (batch, heads, chunks, chunk, 1 or keys)
+    kept = total.exp()
     weighted = beta * k
-    among = (weighted @ k.transpose(-1, -2)) * fades
+    if total.shape[-1] == 1:
+        later = torch.ones(chunk, chunk, dtype=torch.bool, device=q.device).tril()
+        # A difference of logarithms, made safe before exp: a quotient of products underflows.
+        fades = (total - total.transpose(-1, -2)).masked_fill(~later, -math.inf).exp()
+        among = (weighted @ k.transpose(-1, -2)) * fades
+        reads = (q @ k.transpose(-1, -2)) * fades
+    else:
+        among, reads = _pairs(weighted, k, total), _pairs(q, k, total)
     both = torch.cat((beta * v, weighted * kept), dim=-1)
     # Only what stands below the diagonal is read.
     solved = torch.linalg.solve_triangular(among, both, upper=False, unitriangular=True)
     fresh, known = solved.split((values, keys), dim=-1)
-    reads = (q @ k.transpose(-1, -2)) * fades
     asks = q * kept
-    writes = (k * torch.exp(total[..., -1:] - total).unsqueeze(-1)).transpose(-1, -2)
-    whole = kept[..., -1:, :]  # (batch, heads, chunks, 1, 1)
+    writes = (k * torch.exp(total[..., -1:, :] - total)).transpose(-1, -2)
+    whole = kept[..., -1, :].unsqueeze(-1)  # (batch, heads, chunks, 1 or keys, 1)
 
     now = v.new_zeros(batch, heads, keys, values) if state is None else state
     rows = []

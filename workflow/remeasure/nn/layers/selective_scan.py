@@ -14,6 +14,8 @@ All three are exact.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -25,6 +27,8 @@ from torch.nn import functional as F
 CHUNK = 32
 #: States that are worked on together: about what fits into a core's second cache.
 TOGETHER = 1 << 15
+#: Tokens whose fadings are made at once where each is needed only once: they stay in the cache.
+NEAR = 8
 
 
 def scan_loop(
@@ -112,8 +116,20 @@ class _Walk:
         self.b = self.cut(b).unsqueeze(3)  # (length, batch * chunks, states, 1)
         self.c = self.cut(c).unsqueeze(2)  # (length, batch * chunks, 1, states)
         self.shape = (batch * chunks, *self.rates.shape)
-        #: How much of each state is left by one token: (length, batch * chunks, states, channels).
-        self.decays = torch.mul(self.step, self.rates).exp_()
+
+    @cached_property
+    def decays(self) -> Tensor:
+        """What one token leaves of each state: ``(length, batch * chunks, states, channels)``."""
+        return torch.mul(self.step, self.rates).exp_()
+
+    def fades(self) -> Iterator[Tensor]:
+        """`decays` token by token; each is overwritten a few tokens later where none is kept."""
+        if self.chunks > 1:
+            yield from self.decays
+            return
+        near = self.step.new_empty(min(NEAR, self.length), *self.shape)
+        for step in torch.split(self.step, NEAR):
+            yield from torch.mul(step, self.rates, out=near[: len(step)]).exp_()
 
     def cut(self, x: Tensor) -> Tensor:
         """``(batch, stretch, n)`` to ``(length of a chunk, batch * chunks, n)``."""
@@ -151,7 +167,7 @@ class _Walk:
         """What is read, and the state at the end."""
         h = self.starts(state)
         y = h.new_empty(self.length, self.shape[0], 1, self.shape[2])
-        for decay, b, into, c, out in zip(self.decays, self.b, self.into, self.c, y, strict=True):
+        for decay, b, into, c, out in zip(self.fades(), self.b, self.into, self.c, y, strict=True):
             h.mul_(decay).addcmul_(b, into)
             torch.bmm(c, h, out=out)
         last = h.view(self.batch, self.chunks, *self.rates.shape)[:, -1]
@@ -216,6 +232,8 @@ class _Scan(torch.autograd.Function):
         """See `selective_scan`."""
         with torch.autocast(u.device.type, enabled=False):
             ctx.chunks, stretches = _stretches(u.shape[1], u.shape[0] * a.numel())
+            if ctx.chunks == 1 and not any(ctx.needs_input_grad):
+                stretches = [slice(0, u.shape[1])]  # no states to keep, so nothing to cut for
             h = state.transpose(1, 2).contiguous()
             rows, starts = [], []
             for part in stretches:

@@ -3,6 +3,10 @@
 Three of four blocks mix tokens by the gated delta rule behind a short convolution, the fourth
 by grouped-query attention with a gate and rotary positions on some channels. The feed-forward
 half is a mixture of experts beside one that every token meets, or a plain SwiGLU.
+
+The norm after the rule magnifies what is rounded before it where a memory answers almost
+nothing. In float32, logits with a cache and without agree to 1e-6 at the start of training and
+to 1e-5 of the largest with weights far from it; in float64, to 1e-9.
 """
 
 from __future__ import annotations
@@ -198,6 +202,8 @@ QWEN3_NEXT_80B = HybridConfig(
 )
 
 _ROOM = "model.layers.{i}."
+#: Names of a checkpoint whose experts stand stacked; `checkpoints.stacked` turns those that
+#: stand one by one, as in the published files, into one of these.
 NAMES = Names(
     [
         Name("embed.weight", "model.embed_tokens.weight"),

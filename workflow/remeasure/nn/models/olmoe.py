@@ -7,14 +7,12 @@ float32 whatever the type of the weights.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from remeasure.errors import DataError
 from remeasure.nn.checkpoints.loading import Name, Names
 from remeasure.nn.layers.attention import attend, join_heads, split_heads
 from remeasure.nn.layers.experts import Experts, softmax_top, softmax_top_renormalised
@@ -117,7 +115,8 @@ OLMOE_1B_7B = OlmoeConfig(
     chosen=8,
 )
 
-#: Names of a checkpoint whose experts stand stacked; see `stack_experts` for those one by one.
+#: Names of a checkpoint whose experts stand stacked; `checkpoints.stacked` turns those that
+#: stand one by one, as in the published files, into one of these.
 NAMES = Names(
     [
         Name("embed.weight", "model.embed_tokens.weight"),
@@ -135,56 +134,6 @@ NAMES = Names(
     ],
     ignored=["lm_head.weight"],
 )
-
-
-def stack_experts(
-    tensors: Mapping[str, Tensor], config: OlmoeConfig, *, where: str
-) -> dict[str, Tensor]:
-    """A checkpoint with one tensor an expert as one with stacked experts; others as they are.
-
-    Raises
-    ------
-    DataError
-        Naming a tensor of an expert that is missing.
-    """
-    out = dict(tensors)
-    for layer in range(config.layers):
-        room = f"model.layers.{layer}.mlp.experts."
-        if f"{room}gate_up_proj" in out:
-            continue
-        parts: dict[str, list[Tensor]] = {"gate": [], "up": [], "down": []}
-        for expert in range(config.experts):
-            for kind, found in parts.items():
-                name = f"{room}{expert}.{kind}_proj.weight"
-                if name not in out:
-                    raise DataError(
-                        f"{name}: missing",
-                        where=where,
-                        remedy="fetch the checkpoint again, all of its files",
-                    )
-                found.append(out.pop(name))
-        both = [torch.cat(pair) for pair in zip(parts["gate"], parts["up"], strict=True)]
-        out[f"{room}gate_up_proj"] = torch.stack(both)
-        out[f"{room}down_proj"] = torch.stack(parts["down"])
-    return out
-
-
-def unstack_experts(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The way back from `stack_experts`: one tensor a map of each expert."""
-    out: dict[str, Tensor] = {}
-    for name, tensor in tensors.items():
-        room, _, kind = name.rpartition(".")
-        if kind == "gate_up_proj":
-            for expert, both in enumerate(tensor):
-                gate, up = both.chunk(2)
-                out[f"{room}.{expert}.gate_proj.weight"] = gate
-                out[f"{room}.{expert}.up_proj.weight"] = up
-        elif kind == "down_proj":
-            for expert, down in enumerate(tensor):
-                out[f"{room}.{expert}.down_proj.weight"] = down
-        else:
-            out[name] = tensor
-    return out
 
 
 class Attention(nn.Module):

@@ -8,9 +8,10 @@ from collections import Counter
 from dataclasses import replace
 
 from remeasure.nn.checkpoints.loading import published_names
+from remeasure.nn.checkpoints.stacked import unstack_experts
 from remeasure.nn.models.minicpm3 import MINICPM3_4B
 from remeasure.nn.models.olmoe import NAMES as OLMOE_NAMES
-from remeasure.nn.models.olmoe import OLMOE_1B_7B, unstack_experts
+from remeasure.nn.models.olmoe import OLMOE_1B_7B
 from remeasure.nn.models.qwen3 import QWEN3_0_6B
 from remeasure.nn.models.t5 import T5_BASE, T5_SMALL
 from remeasure.studies.models.catalogue import counted, model, shapes
