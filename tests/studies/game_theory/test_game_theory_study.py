@@ -135,6 +135,15 @@ def test_the_ends_of_echoes_hold_95_percent_of_them(
     assert 8 <= echoes.high <= 9
 
 
+def test_simulated_rows_say_that_the_article_s_rule_is_unknown(
+    results: tuple[Path, list[Measurement]],
+) -> None:
+    names = ("time with a majority of defectors", "average payoff")
+    simulated = [each for each in results[1] if each.quantity in names and each.value is not None]
+    assert len(simulated) == 4
+    assert {each.coverage for each in simulated} == {cycles.UNKNOWN}
+
+
 def test_nothing_that_rests_on_the_stand_in_counts_as_reproduced(
     results: tuple[Path, list[Measurement]],
 ) -> None:
