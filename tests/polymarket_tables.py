@@ -243,5 +243,5 @@ def run_all(tables: Tables, results: Path) -> dict[str, list[Measurement]]:
     return {
         name: run(tables, name, results)
         for name in [*drawn.EXPERIMENTS, *drawn.RESULTS]
-        if name not in ("intervals", "synthetic", "probe")
+        if name not in ("intervals", "thresholds", "synthetic", "probe")
     }

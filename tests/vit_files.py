@@ -18,6 +18,7 @@ from remeasure.fetch.manifest import Manifest, RawFile, digest
 from remeasure.nn.checkpoints.loading import Names, published_names
 from remeasure.nn.models import dinov2
 from remeasure.nn.models.dinov2 import Dinov2, Dinov2Config
+from remeasure.nn.models.efficientnet_lite import LITE0, EfficientNetLite, published_state
 from remeasure.nn.models.vit import BODY_NAMES, NAMES, ViT, ViTConfig
 from remeasure.studies.vit.photos import PHOTOS
 from remeasure.studies.vit.tiles import EUROSAT
@@ -81,6 +82,18 @@ def dinov2_checkpoint(folder: Path) -> Path:
     config = _config(42, 14) | {"mlp_ratio": 2, "layer_norm_eps": 1e-6, "use_swiglu_ffn": False}
     model = _perturbed(Dinov2(Dinov2Config.from_json(config)))
     return _store(folder, "dinov2", model, dinov2.NAMES, config)
+
+
+def backbone_file(folder: Path) -> Path:
+    """Random weights of EfficientNet-Lite0 as its package stores them; returns their manifest."""
+    raw = folder / "backbone"
+    raw.mkdir(parents=True)
+    torch.manual_seed(5)
+    torch.save(published_state(EfficientNetLite(LITE0)), raw / "lite0.pth")
+    manifest = folder / "backbone.manifest.json"
+    files = [RawFile("backbone/lite0.pth", *digest(raw / "lite0.pth"))]
+    Manifest.of("vit_backbone", "package", folder, files).write(manifest)
+    return manifest
 
 
 def picture(seed: int, width: int = 40, height: int = 30, kind: str = "PNG") -> bytes:

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 #: With what is recorded live, too.
 LIVE = {"depth": {"books": True}}
-LINE = re.compile(r"^ *[0-9.]+ [kM]?B  (?:estimated|known) +(?:to be fetched|in the cache) +(\S+)")
+LINE = re.compile(r"^ *[0-9.]+ [kMG]?B  (?:estimated|known) +(?:to be fetched|in the cache) +(\S+)")
 
 
 def test_a_dry_run_lists_every_file_of_the_public_configuration(tmp_path: Path) -> None:
@@ -41,4 +41,30 @@ def test_a_dry_run_lists_every_file_of_the_public_configuration(tmp_path: Path) 
     assert len(live) == 2 + settings.depth.snapshots * len(settings.depth.contracts)
     assert f"still to be fetched: {len(plan) + len(live):,} files" in done.stderr
     assert "rule crypto_record_books" in done.stdout
+    assert not (tree.folder / "data" / "raw" / "public").exists()
+
+
+def test_a_dry_run_lists_every_job_and_walk_of_the_published_prediction_markets(
+    tmp_path: Path,
+) -> None:
+    """With three shards instead of 256, which are the same rules again."""
+    tree = copied(tmp_path / "project")
+    words = ("--configfile", "config/public.yaml", "--config", 'studies=["polymarket"]')
+    done = tree.run("snakemake", "-n", *words, 'polymarket={"crawl": {"shards": 3}}')
+    assert done.returncode == 0, done.stdout + done.stderr
+    listed = [match[1] for line in done.stderr.splitlines() if (match := LINE.match(line))]
+    walks = {url.removesuffix("?{every-page}") for url in listed if "{every-page}" in url}
+    assert walks == {
+        "https://gamma-api.polymarket.com/events/keyset",
+        "https://clob.polymarket.com/prices-history",
+        "https://data-api.polymarket.com/v2/prices-history",
+        "https://data-api.polymarket.com/trades",
+    }
+    assert len(listed) == len(walks) + 2
+    assert "still to be fetched: 6 files, ≈ 30.2 GB" in done.stderr
+    jobs = dict(re.findall(r"^(\w+) +(\d+)$", done.stdout, flags=re.MULTILINE))
+    for rule in ("prices", "three_hourly", "asof", "trades"):
+        assert jobs[f"polymarket_{rule}"] == "3", rule
+    assert jobs["polymarket_listing"] == "5"
+    assert jobs["polymarket_thresholds"] == "1"
     assert not (tree.folder / "data" / "raw" / "public").exists()

@@ -183,3 +183,19 @@ def test_intervals_are_students_and_chi_squares() -> None:
         held[0] += mean.low < 2 < mean.high
         held[1] += spread.low < 3 / 20**0.5 < spread.high
     assert all(363 <= each <= 395 for each in held)
+
+
+def test_the_variance_of_a_mean_is_the_sum_of_all_covariances() -> None:
+    """A small chain, its covariances summed lag by lag with powers of its matrix."""
+    own = Population(
+        payoffs=np.array([[1.0, 5.0], [0.0, 3.0]]), players=4, rule="fermi", strength=1.0,
+        mutation=0.2,
+    )  # fmt: skip
+    value = own.states[:, 0].astype(float)
+    weight, moves = own.stationary(), own.matrix().toarray()
+    off = value - weight @ value
+    ahead, total = off, weight @ off**2
+    for _ in range(2000):
+        ahead = moves @ ahead
+        total += 2 * weight @ (off * ahead)
+    assert own.variance_of_mean(value) == pytest.approx(total, rel=1e-9)

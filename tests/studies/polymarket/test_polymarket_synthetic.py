@@ -22,7 +22,6 @@ from remeasure.studies.polymarket.intervals import (
 from remeasure.studies.polymarket.published import measurable
 from remeasure.studies.polymarket.settings import WorldsSettings
 from remeasure.studies.polymarket.synthetic import OUTPUTS, SyntheticStep, measure_synthetic
-from remeasure.studies.polymarket.table_intervals import tab_intervals
 from remeasure.studies.polymarket.world import DRAW, world
 
 
@@ -100,7 +99,7 @@ def test_the_truth_does_not_depend_on_how_markets_hang_together() -> None:
 
 
 @pytest.mark.slow
-def test_resampling_markets_hides_what_ladders_share(tmp_path: Path) -> None:
+def test_resampling_markets_hides_what_ladders_share() -> None:
     """Forty worlds of ladders; the workflow measures two hundred of both kinds."""
     found = coverage(LADDERS, step(40, 6_000, 100))
     share = {
@@ -115,13 +114,6 @@ def test_resampling_markets_hides_what_ladders_share(tmp_path: Path) -> None:
     assert share["skill", "markets"] < share["skill", "events"]
     # Percentiles of a sum of absolute values miss it: chance is counted twice.
     assert share["average gap, percentiles", "events"] < 0.5
-
-    found.write_parquet(tmp_path / "intervals.parquet")
-    tab_intervals(intervals=tmp_path / "intervals.parquet", table=tmp_path / "table.html")
-    text = (tmp_path / "table.html").read_text("utf-8")
-    assert text.count("<tr") == 1 + 9
-    for kind in ("recipe", "ladders"):
-        assert f"{kind}: markets resampled" in text
 
 
 def test_the_weighted_slope_beats_the_unweighted_one() -> None:

@@ -271,19 +271,62 @@ def test_intervals_hold_both_chances() -> None:
     assert inside / 400 > 0.93
 
 
-def test_differences_are_taken_seed_by_seed() -> None:
+def answers_of(**shares: np.ndarray) -> pl.DataFrame:
+    """Right or wrong of each learner, shape ``(trainings, tiles)``, as `gap` reads them."""
+    return pl.concat(
+        pl.DataFrame(
+            {
+                "learner": name,
+                "budget": 10,
+                "seed": np.repeat(np.arange(right.shape[0]), right.shape[1]),
+                "tile": np.tile(np.arange(right.shape[1]), right.shape[0]),
+                "right": right.ravel(),
+            }
+        )
+        for name, right in shares.items()
+    )
+
+
+def test_differences_are_taken_seed_by_seed_and_tile_by_tile() -> None:
+    one, other = np.zeros((2, 100), bool), np.zeros((2, 100), bool)
+    one[0, :80] = one[1, :90] = other[0, :60] = other[1, :70] = True
+    value, low, high = gap(answers_of(cnn=one, vit=other), 10, "cnn", "vit")
+    assert value == pytest.approx(0.2)
+    # Both swing together, so only tiles leave doubt: 10 of them half, 10 whole, 10 half apart.
+    of_tile = np.r_[np.zeros(60), np.full(10, 0.5), np.ones(10), np.full(10, 0.5), np.zeros(10)]
+    assert (high - low) / 2 == pytest.approx(1.959964 * of_tile.std(ddof=1) / 10, rel=1e-6)
+    # Exchanged, they change the sign; equals are one tile apart at most.
+    assert gap(answers_of(cnn=one, vit=other), 10, "vit", "cnn") == pytest.approx(
+        (-value, -high, -low)
+    )
+    alike = gap(answers_of(cnn=one, vit=one), 10, "cnn", "vit")
+    assert alike == pytest.approx((0, -0.0196, 0.0196), abs=1e-5)
+
+
+def test_intervals_of_differences_hold_the_planted_one() -> None:
+    """Tiles of different difficulty that all trainings share, and trainings that differ."""
+    rng = np.random.default_rng(4)
+    inside = 0
+    for _ in range(300):
+        hard = rng.normal(0, 1, 200)  # all learners find the same tiles hard
+        right = {}
+        for name, skill in (("cnn", 0.8), ("vit", 0.3)):
+            level = skill + rng.normal(0, 0.15, (3, 1)) + hard + rng.normal(0, 0.8, (3, 200))
+            right[name] = level > 0
+        _, low, high = gap(answers_of(**right), 10, "cnn", "vit")
+        spread = math.sqrt(1 + 0.15**2 + 0.8**2)
+        truth = (math.erf(0.8 / spread / math.sqrt(2)) - math.erf(0.3 / spread / math.sqrt(2))) / 2
+        inside += low <= truth <= high
+    assert inside / 300 > 0.93
+
+
+def test_accuracies_stand_in_the_order_of_the_publication() -> None:
     rows = [
         {"learner": name, "budget": 10, "seed": seed, "tiles": 100, "steps": 20, "parameters": 5,
          "loss": 0.1, "correct": right, "tested": 100}
-        for name, rights in (("cnn", (80, 90)), ("vit", (60, 70)))
+        for name, rights in (("shipped", (95, 99)), ("cnn", (80, 90)), ("vit", (60, 70)))
         for seed, right in enumerate(rights)
     ]  # fmt: skip
-    value, low, high = gap(pl.DataFrame(rows), 10)
-    assert value == pytest.approx(0.2)
-    # Both swing together, so only tested tiles leave doubt.
-    assert (high - low) / 2 == pytest.approx(
-        1.96 * math.sqrt((0.85 * 0.15 + 0.65 * 0.35) / 100), rel=1e-4
-    )
     table = accuracies(pl.DataFrame(rows))
-    assert table["learner"].to_list() == ["vit", "cnn"]
-    assert table["least"].to_list() == [0.6, 0.8]
+    assert table["learner"].to_list() == ["vit", "cnn", "shipped"]
+    assert table["least"].to_list() == [0.6, 0.8, 0.95]

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +16,11 @@ import torch
 from safetensors.torch import load_file
 
 from answers import answer
-from remeasure.errors import DataError
+from remeasure.errors import DataError, SourceError
 from remeasure.store.frames import read_frame, read_json, write_json
-from remeasure.studies.vit import chart_opened, chart_race
+from remeasure.studies.vit import chart_opened, chart_race, tables
+from remeasure.studies.vit.backbone import read_backbone, take_backbone_features
+from remeasure.studies.vit.features import FrozenStep
 from remeasure.studies.vit.maps import permutation
 from remeasure.studies.vit.opened import OpenDinoStep, open_dino, open_published
 from remeasure.studies.vit.parts import measure_parts
@@ -21,11 +28,12 @@ from remeasure.studies.vit.photos import PHOTOS, show_photos
 from remeasure.studies.vit.picture import SHOWN
 from remeasure.studies.vit.probing import FeaturesStep, ProbeStep, take_features, train_probe
 from remeasure.studies.vit.race import RaceMeasureStep, measure_race
-from remeasure.studies.vit.runs import ACCURACY, CONFUSION, GUESSES, LEARNERS, RUNS
+from remeasure.studies.vit.runs import ACCURACY, CONFUSION, GUESSES, LEARNERS, NAMES, RUNS
 from remeasure.studies.vit.settings import Length, ProbeSettings, SmallSettings, TunedSettings
 from remeasure.studies.vit.tiles import TilesStep, read_tiles
 from remeasure.studies.vit.training import SmallStep, TunedStep, fine_tune, train_small
 from vit_files import (
+    backbone_file,
     body_checkpoint,
     dinov2_checkpoint,
     photo_folder,
@@ -181,22 +189,32 @@ def raced(tmp_path_factory: pytest.TempPathFactory) -> Path:
             batch=16, most=3, test_per_class=None, device="cpu", threads=1, side=28
         ),
     )
-    train_probe(
-        features=at / "features.safetensors",
-        runs=at / "runs_probe.parquet",
-        guesses=at / "guesses_probe.parquet",
-        settings=ProbeStep(
-            budgets=(1, 3),
-            seeds=2,
-            probe=ProbeSettings(rate=0.01, decay=0.001, steps=30, batch=16),
+    take_backbone_features(
+        tiles=tiles,
+        checkpoint=backbone_file(at),
+        features=at / "shipped.safetensors",
+        settings=FrozenStep(
+            batch=16, most=3, test_per_class=None, device="cpu", threads=1, side=32
         ),
-        rng=np.random.default_rng(0),
     )
+    for learner, features in (("probe", "features"), ("shipped", "shipped")):
+        train_probe(
+            features=at / f"{features}.safetensors",
+            runs=at / f"runs_{learner}.parquet",
+            guesses=at / f"guesses_{learner}.parquet",
+            learner=learner,
+            settings=ProbeStep(
+                budgets=(1, 3),
+                seeds=2,
+                probe=ProbeSettings(rate=0.01, decay=0.001, steps=30, batch=16),
+            ),
+            rng=np.random.default_rng(0),
+        )
     return at
 
 
 def test_every_learner_runs_every_budget_and_seed(raced: Path) -> None:
-    for learner in LEARNERS:
+    for learner in NAMES:
         runs = read_frame(raced / f"runs_{learner}.parquet", RUNS)
         assert runs.select("budget", "seed").rows() == [(1, 0), (1, 1), (3, 0), (3, 1)]
         assert runs["tiles"].to_list() == [10, 10, 30, 30]
@@ -204,6 +222,7 @@ def test_every_learner_runs_every_budget_and_seed(raced: Path) -> None:
         assert guesses.height == 4 * 20
     features = load_file(raced / "features.safetensors")
     assert features["train"].shape == (30, 48)
+    assert load_file(raced / "shipped.safetensors")["train"].shape == (30, 1280)
     # The new head has one row a class and the weights are no longer those it started from.
     tuned = load_file(raced / "weights_tuned.safetensors")
     assert tuned["head.weight"].shape == (10, 24)
@@ -245,6 +264,54 @@ def test_the_race_of_four(raced: Path, tmp_path: Path) -> None:
     assert "EuroSAT" in chart_race.race(table, told).alt_text
 
 
+def test_a_learner_out_of_a_package_answers_no_published_row(raced: Path, tmp_path: Path) -> None:
+    """With it the rows are those of the four, its name says whose it is, its lead is measured."""
+    measured = race(raced, tmp_path, tuple(NAMES))
+    told, table = (
+        read_json(tmp_path / "race.json"),
+        read_frame(tmp_path / "accuracy.parquet", ACCURACY),
+    )
+    four = race(raced, tmp_path, tuple(LEARNERS))
+    assert [(m.quantity, m.condition, m.value) for m in measured] == [
+        (m.quantity, m.condition, m.value) for m in four
+    ]
+    assert table["name"][-1] == "EfficientNet-Lite0 + linear probe"
+    chart = chart_race.race(table, told)
+    assert "Not one of the article's learners: EfficientNet-Lite0" in chart.alt_text
+    frame = tables.race_frame(table, published=True)
+    assert frame["learner"][-1].endswith("(none of the article's)")
+    assert frame["published"][-1] is None
+    pairs = told["orderings"]["pretrained_minus_scratch"]
+    assert len(pairs) == 2 * 3 * 2  # budgets, pretrained learners, learners from scratch
+    for pair in pairs:
+        own = table.filter(pl.col("budget") == pair["budget"])
+        one, other = (
+            own.filter(pl.col("learner") == pair[side])["value"].item() for side in ("one", "other")
+        )
+        assert pair["value"] == pytest.approx(one - other)
+        assert pair["low"] < pair["value"] < pair["high"]
+    assert "EfficientNet-Lite0 + linear probe minus small ViT" in tables.orderings_in_words(
+        told["orderings"]
+    )
+
+
+def test_features_out_of_a_package_are_of_the_tiles_as_the_net_reads_them(raced: Path) -> None:
+    model = read_backbone(raced / "backbone.manifest.json")
+    tiles, features = (
+        load_file(raced / "tiles.safetensors"),
+        load_file(raced / "shipped.safetensors"),
+    )
+    row = 7
+    pixels = tiles["test"][features["test_row"][row]][None].float()
+    grown = torch.nn.functional.interpolate(pixels, (32, 32), mode="bilinear")
+    with torch.inference_mode():
+        expected = model.features((grown - 127) / 128)[0]
+    torch.testing.assert_close(features["test"][row], expected, atol=1e-5, rtol=1e-4)
+    (raced / "backbone/lite0.pth").write_bytes(b"other")
+    with pytest.raises(SourceError):
+        read_backbone(raced / "backbone.manifest.json")
+
+
 def test_without_pretrained_learners_rows_say_what_they_need(raced: Path, tmp_path: Path) -> None:
     measured = race(raced, tmp_path, ("vit", "cnn"))
     row = answer(measured, "test accuracy", "ViT-B/16 pretrained; 10 labels per class")
@@ -253,45 +320,58 @@ def test_without_pretrained_learners_rows_say_what_they_need(raced: Path, tmp_pa
     assert "budgets are 1, 3" in row.note
 
 
-def test_a_killed_training_goes_on_and_ends_with_the_same_weights(
-    raced: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from remeasure.studies.vit import training
+RUN = """
+import sys
+from pathlib import Path
+import numpy as np
+from remeasure.studies.vit.training import SmallStep, train_small
+out = Path(sys.argv[2])
+train_small(
+    tiles=Path(sys.argv[1]), runs=out / "runs", guesses=out / "guesses", weights=out / "weights",
+    learner="cnn", settings=SmallStep.model_validate_json(sys.argv[3]),
+    rng=np.random.default_rng(0),
+)
+"""
 
+
+def test_a_killed_training_ends_with_the_same_bytes(raced: Path, tmp_path: Path) -> None:
+    """SIGKILL in the second training, after a checkpoint of it, then the same step again."""
     small = SmallSettings(
         side=16, patch=4, width=8, layers=1, heads=2, cnn_width=2, vit_rate=1e-2, cnn_rate=1e-2,
-        length=SHORT,
+        length=Length(batch=8, least=100, passes=0),
     )  # fmt: skip
-    told = SmallStep(save_every=5, small=small, work=str(tmp_path / "work"), **RACE)
-
-    def once() -> None:
+    work = tmp_path / "work"
+    told = SmallStep(
+        save_every=5, small=small, work=str(work), **(RACE | {"budgets": (3,), "seeds": 2})
+    )
+    for out in ("broken", "whole"):
+        (tmp_path / out).mkdir()
+    words = [RUN, str(raced / "tiles.safetensors"), str(tmp_path / "broken")]
+    project = Path(__file__).parents[3]
+    env = {**os.environ, "PYTHONPATH": str(project / "workflow"), "OMP_NUM_THREADS": "1"}
+    broken = subprocess.Popen([sys.executable, "-c", *words, told.model_dump_json()], env=env)
+    deadline, seen = time.monotonic() + 120, set[str]()
+    while len(seen) < 2:
+        seen |= {path.name for path in work.glob("vit-cnn-*.pt")}
+        assert broken.poll() is None, "the step ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    broken.send_signal(signal.SIGKILL)
+    assert broken.wait() == -signal.SIGKILL
+    assert not (tmp_path / "broken" / "runs").exists()
+    (kept,) = work.glob("vit-cnn-*.pt")
+    assert 0 < torch.load(kept, weights_only=True)["done"] < 100
+    for out, place in (("broken", work), ("whole", tmp_path / "other")):
         train_small(
             tiles=raced / "tiles.safetensors",
-            runs=tmp_path / "r.parquet",
-            guesses=tmp_path / "g.parquet",
-            weights=tmp_path / "w.safetensors",
+            runs=tmp_path / out / "runs",
+            guesses=tmp_path / out / "guesses",
+            weights=tmp_path / out / "weights",
             learner="cnn",
-            settings=told,
+            settings=told.model_copy(update={"work": str(place)}),
             rng=np.random.default_rng(0),
         )
-
-    whole = training.loss
-    steps = 0
-
-    def dies(model: torch.nn.Module, batch: object) -> torch.Tensor:
-        nonlocal steps
-        steps += 1
-        if steps == 73:  # in the last training, between two checkpoints
-            raise KeyboardInterrupt
-        return whole(model, batch)
-
-    monkeypatch.setattr(training, "loss", dies)
-    with pytest.raises(KeyboardInterrupt):
-        once()
-    assert len(list((tmp_path / "work").glob("*.pt"))) == 1
-    once()
-    assert not list((tmp_path / "work").glob("*.pt"))
-    assert (tmp_path / "r.parquet").read_bytes() == (raced / "runs_cnn.parquet").read_bytes()
-    assert (tmp_path / "w.safetensors").read_bytes() == (
-        raced / "weights_cnn.safetensors"
-    ).read_bytes()
+    for name in ("runs", "guesses", "weights"):
+        left, right = (tmp_path / out / name for out in ("broken", "whole"))
+        assert left.read_bytes() == right.read_bytes(), name
+    assert not list(work.glob("*.pt"))

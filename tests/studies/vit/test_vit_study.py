@@ -51,6 +51,7 @@ PROJECT = Path(__file__).parents[3]
 FOLDER = PROJECT / "workflow/remeasure/studies/vit"
 DEFAULT, SMOKE = PROJECT / "config/config.yaml", PROJECT / "config/smoke.yaml"
 PUBLIC = PROJECT / "config/public.yaml"
+FILES, BACKBONE = PROJECT / "config/vit_files.yaml", PROJECT / "config/vit_backbone.yaml"
 
 
 def settings_of(*files: Path) -> Settings:
@@ -254,7 +255,7 @@ def test_tables_are_written(results: tuple[Path, list[Measurement]], tmp_path: P
     assert "Helber" in page.read_text("utf-8")
 
 
-@pytest.mark.parametrize("files", [(DEFAULT,), (DEFAULT, PUBLIC)])
+@pytest.mark.parametrize("files", [(DEFAULT,), (DEFAULT, PUBLIC), (DEFAULT, FILES, BACKBONE)])
 def test_planned_settings_fit_the_steps(files: tuple[Path, ...]) -> None:
     plan = Plan.from_files(files, {"studies": ["vit"]})
     section = plan.config.section("vit")

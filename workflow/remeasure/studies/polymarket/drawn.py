@@ -21,6 +21,7 @@ FEATURES = frozenset(
         "probe.parquet",
         "synthetic.manifest.json",
         "intervals.manifest.json",
+        "thresholds.manifest.json",
     }
 )
 
@@ -140,6 +141,11 @@ RESULTS: dict[str, tuple[str, tuple[Input, ...], tuple[Input, ...]]] = {
         (),
         (("intervals", "intervals.parquet"), ("manifest", "intervals.manifest.json")),
     ),
+    "thresholds": (
+        "thresholds:measure_thresholds",
+        (),
+        (("thresholds", "thresholds.parquet"), ("manifest", "thresholds.manifest.json")),
+    ),
     "definitions": (
         "definitions:compare_definitions",
         (("forecasts", "forecasts.duckdb"), ("snapshot", "snapshot.duckdb")),
@@ -219,7 +225,10 @@ TABLES: dict[str, tuple[Input, ...]] = {
     "tab_population": (("counted", "population.parquet"), ("sampled", "sampled.parquet")),
     "tab_exclusions": (("excluded", "exclusions.parquet"),),
     "tab_definitions": (("variants", "definitions.parquet"),),
-    "tab_intervals": (("intervals", "intervals.parquet"),),
+    "tab_intervals": (
+        ("intervals", "intervals.parquet"),
+        ("thresholds", "thresholds.parquet"),
+    ),
     "tab_api_probe": (("probe", "probe.parquet"),),
     "tab_real": (("scores", "real_prices.parquet"),),
 }

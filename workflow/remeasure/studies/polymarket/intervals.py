@@ -9,13 +9,14 @@ Two kinds of worlds are needed. In the recipe's, outcomes of one event depend on
 against each other (one candidate wins), which makes means steadier, if anything: there
 resampling markets does no harm. In ladders, every event with several markets asks nearly the
 same question several times, as lists of deadlines and thresholds do; there markets are not so
-many draws of chance as there are rows.
+many draws of chance as there are rows. Lists of thresholds, where one number settles a whole
+event, are worlds of `thresholds`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -71,7 +72,7 @@ TRUE_WORLDS, TRUE_EVENTS = 2, 60_000
 INTERVALS = declare(
     "coverage of intervals",
     {
-        "kind": one_of(["recipe", "ladders"]),
+        "kind": one_of(["recipe", "ladders", "thresholds"]),
         "number": dy.String(),
         "resampled": one_of(["events", "markets"]),
         "truth": dy.Float64(),
@@ -88,6 +89,13 @@ INTERVALS = declare(
 """One row a kind of world, number and way of resampling: the truth, the mean estimate, in how
 many worlds the interval held the truth, lay below or above it, its mean width, and the mean
 number of really traded markets."""
+
+
+#: Estimates by name of the markets of a world, from so many resamples and a seed.
+Measure = Callable[[Rows, int, int], Iterator[tuple[str, Estimate]]]
+
+#: A number of one world: its name, ``events`` or ``markets``, estimate, both ends, markets.
+Found = tuple[str, str, float, float | None, float | None, int]
 
 
 @dataclass(frozen=True)
@@ -145,8 +153,7 @@ def measure_intervals(*, manifest: Path, intervals: Path, settings: IntervalsSte
 
 def coverage(kind: Kind, settings: IntervalsStep) -> pl.DataFrame:
     """Rows of ``INTERVALS`` of one kind of world."""
-    truth = truths(kind, settings)
-    rows = []
+    rows: list[Found] = []
     for place in range(settings.worlds.worlds):
         seed, resamples = settings.worlds.seed + place, settings.worlds.resamples
         made = _world(kind, settings, seed, settings.worlds.events)
@@ -155,19 +162,27 @@ def coverage(kind: Kind, settings: IntervalsStep) -> pl.DataFrame:
         if place % FITTED == 0:
             sets.append((slopes, really_traded(made, DRAW)))
         for measure, week in sets:
-            for resampled, grouped in (("events", week), ("markets", week.ungrouped())):
-                rows += [
-                    (number, resampled, each.value, each.low, each.high, week.n)
-                    for number, each in measure(grouped, resamples, seed)
-                    if each.low is not None
-                ]
+            rows += resampled_both_ways(week, measure, resamples, seed)
+    return counted(kind.name, rows, truths(kind, settings))
+
+
+def resampled_both_ways(week: Rows, measure: Measure, resamples: int, seed: int) -> Iterator[Found]:
+    """The intervals of one world from resampled events, then from resampled markets."""
+    for resampled, grouped in (("events", week), ("markets", week.ungrouped())):
+        for number, each in measure(grouped, resamples, seed):
+            if each.low is not None:
+                yield number, resampled, each.value, each.low, each.high, week.n
+
+
+def counted(kind: str, rows: list[Found], truth: Mapping[str, float]) -> pl.DataFrame:
+    """Rows of ``INTERVALS`` from the intervals of every world and the truth of every number."""
     table = pl.DataFrame(
         rows, schema=["number", "resampled", "value", "low", "high", "n"], orient="row"
     ).with_columns(truth=pl.col("number").replace_strict(truth, return_dtype=pl.Float64))
     return (
         table.group_by("number", "resampled", maintain_order=True)
         .agg(
-            pl.lit(kind.name).alias("kind"),
+            pl.lit(kind).alias("kind"),
             pl.col("truth").first(),
             pl.col("value").mean().alias("mean"),
             pl.len().cast(pl.Int64).alias("worlds"),
@@ -243,6 +258,13 @@ def truths(kind: Kind, settings: IntervalsStep) -> dict[str, float]:
         w=np.concatenate([each.w for each in parts]),
         clusters=Clusters.alone(sum(each.n for each in parts)),
     )
+    known = known_numbers(rows)
+    known["slope, weighted"] = known["slope, unweighted"] = settings.generator.distortion[0]
+    return known
+
+
+def known_numbers(rows: Rows) -> dict[str, float]:
+    """Truths by name from markets of large worlds with probabilities in the place of outcomes."""
     scored, both = Scored.of(rows, None), rows.both_sides()
     known = {"average gap": float(gap(scored.moments))}
     known["skill"] = float(scored.parts.skill)
@@ -250,7 +272,6 @@ def truths(kind: Kind, settings: IntervalsStep) -> dict[str, float]:
         inside = (both.tick >= low) & (both.tick < high)
         known[name] = float(np.mean(both.y[inside] / both.p[inside] - 1))
     known |= {f"{name}, percentiles": known[name] for name in ("average gap", *TAILS)}
-    known["slope, weighted"] = known["slope, unweighted"] = settings.generator.distortion[0]
     assert all(map(math.isfinite, known.values()))  # noqa: S101 - large worlds fill all bands
     return known
 

@@ -348,8 +348,9 @@ _OUTPUTS = (
     _table(
         "intervals",
         "Do the intervals cover?",
-        "Many generated worlds: how often 95% intervals from resampled events cover the truth,"
-        " and how often those from resampled markets do.",
+        "Many generated worlds of three kinds, without dependence within events, with some, and"
+        " with one number that settles a whole event: how often 95% intervals from resampled"
+        " events cover the truth, and how often those from resampled markets do.",
     ),
     _table(
         "real",

@@ -48,6 +48,10 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
             "worlds": settings.worlds,
             "generator": settings.generator,
         },
+        "thresholds:measure_thresholds": {
+            "thresholds": settings.thresholds,
+            "generator": settings.generator,
+        },
         "synthetic:measure_synthetic": {
             "generator": settings.generator,
             **settings.synthetic.model_dump(),

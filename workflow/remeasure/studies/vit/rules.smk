@@ -20,6 +20,7 @@ VIT_TABLES = f"{PLAN.reports}/vit/tables"
 VIT_MANIFEST = f"{PLAN.features}/vit_{{name}}.manifest.json"
 VIT_CHECKPOINTS = vit_checkpoints_of(VIT)
 VIT_LEARNERS = vit_learners_of(VIT)
+VIT_FROZEN = [name for name in VIT_LEARNERS if name in ("probe", "shipped")]
 VIT_SMALL = [name for name in VIT_LEARNERS if name in ("vit", "cnn")]
 VIT_GPU = int(VIT.race.device == "cuda")
 VIT_DRAWS = [
@@ -197,7 +198,7 @@ if "dinov2" in VIT_CHECKPOINTS:
             tiles=f"{VIT_FEATURES}/tiles.safetensors",
             checkpoint=VIT_MANIFEST.format(name="dinov2"),
         output:
-            features=f"{VIT_FEATURES}/dinov2.safetensors",
+            features=f"{VIT_FEATURES}/features_probe.safetensors",
         log:
             f"{PLAN.logs}/vit_features.log",
         threads: VIT.race.threads
@@ -211,14 +212,56 @@ if "dinov2" in VIT_CHECKPOINTS:
         shell:
             PLAN.shell
 
+
+if VIT.backbone.use:
+
+    rule vit_fetch_backbone:
+        output:
+            manifest=VIT_MANIFEST.format(name="backbone"),
+        log:
+            f"{PLAN.logs}/vit_fetch_backbone.log",
+        threads: 1
+        resources:
+            mem_mb=500,
+            runtime=5,
+        params:
+            files=PLAN.files,
+            call=PLAN.call("studies.vit.fetching:fetch_backbone"),
+        shell:
+            PLAN.shell
+
+    rule vit_backbone_features:
+        input:
+            tiles=f"{VIT_FEATURES}/tiles.safetensors",
+            checkpoint=VIT_MANIFEST.format(name="backbone"),
+        output:
+            features=f"{VIT_FEATURES}/features_shipped.safetensors",
+        log:
+            f"{PLAN.logs}/vit_backbone_features.log",
+        threads: VIT.race.threads
+        resources:
+            mem_mb=3000,
+            runtime=120,
+            gpu=VIT_GPU,
+        params:
+            files=PLAN.files,
+            call=PLAN.call("studies.vit.backbone:take_backbone_features"),
+        shell:
+            PLAN.shell
+
+
+if VIT_FROZEN:
+
     rule vit_probe:
         input:
-            features=f"{VIT_FEATURES}/dinov2.safetensors",
+            features=f"{VIT_FEATURES}/features_{{learner}}.safetensors",
         output:
-            runs=f"{VIT_RESULTS}/runs_probe.parquet",
-            guesses=f"{VIT_RESULTS}/guesses_probe.parquet",
+            runs=f"{VIT_RESULTS}/runs_{{learner}}.parquet",
+            guesses=f"{VIT_RESULTS}/guesses_{{learner}}.parquet",
         log:
-            f"{PLAN.logs}/vit_probe.log",
+            f"{PLAN.logs}/vit_probe_{{learner}}.log",
+        wildcard_constraints:
+            learner="|".join(VIT_FROZEN),
         threads: 1
         resources:
             mem_mb=3000,

@@ -14,6 +14,12 @@ LEARNERS = {
     "probe": "DINOv2 + linear probe",
 }
 
+#: A learner that is none of the publication's, and answers none of its rows.
+OTHERS = {"shipped": "EfficientNet-Lite0 + linear probe"}
+NAMES = LEARNERS | OTHERS
+#: Learners that begin with the weights of another training, and those that do not.
+PRETRAINED, SCRATCH = ("tuned", "probe", "shipped"), ("cnn", "vit")
+
 _KEY = ["learner", "budget", "seed"]
 RUNS = declare(
     "trainings",

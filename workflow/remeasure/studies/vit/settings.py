@@ -90,6 +90,29 @@ class HubSettings(Model):
     dinov2: Checkpoint | None
 
 
+class BackboneSettings(Model):
+    """A real network out of a package, none of the publication's: another pretrained learner.
+
+    Attributes
+    ----------
+    use
+        Whether it races; the package must be installed then.
+    distribution, version, file
+        The package at the registry, and its file of EfficientNet-Lite0's weights.
+    side
+        Pixels to which tiles are brought for it.
+    batch
+        Tiles in one pass.
+    """
+
+    use: bool
+    distribution: str
+    version: str
+    file: str
+    side: int = Field(ge=32, le=512)
+    batch: int = Field(ge=1)
+
+
 class Length(Model):
     """How long to train on n tiles: ``max(least, floor(passes n / batch))`` steps of a batch."""
 
@@ -203,6 +226,8 @@ class Settings(Model):
         Where published weights come from.
     hub
         Which ones.
+    backbone
+        A pretrained network that ships in a package.
     race
         Learners and budgets.
     """
@@ -211,4 +236,5 @@ class Settings(Model):
     photos: PhotosSettings
     checkpoints: Literal["none", "mirror", "public"]
     hub: HubSettings
+    backbone: BackboneSettings
     race: RaceSettings

@@ -12,8 +12,11 @@ from remeasure.report.tables import Column, html_table
 from remeasure.store.frames import read_frame, read_json
 from remeasure.studies.vit.outputs import STUDY
 from remeasure.studies.vit.published import printed, rows
-from remeasure.studies.vit.runs import ACCURACY
+from remeasure.studies.vit.runs import ACCURACY, NAMES, OTHERS
 from remeasure.studies.vit.sizes import COST
+
+#: Stands behind the name of a learner that the publication does not have.
+ANOTHER = " (none of the article's)"
 
 
 def tab_shuffle(*, summary: Path, table: Path, origin: str) -> None:
@@ -119,7 +122,7 @@ def race_frame(accuracy: pl.DataFrame, *, published: bool) -> pl.DataFrame:
         key = ("tab_eurosat", "test accuracy", f"{row['name']}; {row['budget']} labels per class")
         found.append(
             {
-                "learner": row["name"],
+                "learner": row["name"] + (ANOTHER if row["learner"] in OTHERS else ""),
                 **{name: row[name] for name in ("budget", "tiles", "steps", "parameters", "value")},
                 "interval": f"{row['low']:.3f} to {row['high']:.3f}",
                 "range": f"{row['least']:.3f} to {row['most']:.3f} ({row['seeds']})",
@@ -131,15 +134,31 @@ def race_frame(accuracy: pl.DataFrame, *, published: bool) -> pl.DataFrame:
 
 def orderings_in_words(orders: dict[str, Any]) -> str:
     """What the publication's orderings come to in this run."""
-    gaps = "; ".join(
-        f"{gap['value']:+.3f} ({gap['low']:+.3f} to {gap['high']:+.3f}) at {budget}"
-        for budget, gap in orders["cnn_minus_vit"].items()
-    ).replace("-", "\N{MINUS SIGN}")
+    budgets = sorted(orders["cnn_minus_vit"].items(), key=lambda pair: int(pair[0]))
+    gaps = "; ".join(f"{_apart(gap)} at {budget}" for budget, gap in budgets)
     better = [name for name, rises in orders["improves"].items() if rises]
-    return (
-        f"CNN minus ViT from scratch: {gaps} labels a class. Means that rise with every budget:"
-        f" {len(better)} of {len(orders['improves'])} learners."
+    pretrained = "".join(
+        f" {NAMES[one]} minus {NAMES[other]}: {told} labels a class."
+        for (one, other), told in _by_pair(orders["pretrained_minus_scratch"]).items()
     )
+    return (
+        f"CNN minus ViT from scratch: {gaps} labels a class.{pretrained} Means that rise with every"
+        f" budget: {len(better)} of {len(orders['improves'])} learners."
+    )
+
+
+def _by_pair(gaps: list[dict[str, Any]]) -> dict[tuple[str, str], str]:
+    """Differences of every two learners in words, budget by budget."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for gap in gaps:
+        words = f"{_apart(gap)} at {gap['budget']}"
+        found.setdefault((gap["one"], gap["other"]), []).append(words)
+    return {pair: "; ".join(words) for pair, words in found.items()}
+
+
+def _apart(gap: dict[str, Any]) -> str:
+    words = f"{gap['value']:+.3f} ({gap['low']:+.3f} to {gap['high']:+.3f})"
+    return words.replace("-", "\N{MINUS SIGN}")
 
 
 def cited_frame() -> pl.DataFrame:
