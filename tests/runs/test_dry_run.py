@@ -44,6 +44,18 @@ def test_a_dry_run_lists_every_file_of_the_public_configuration(tmp_path: Path) 
     assert not (tree.folder / "data" / "raw" / "public").exists()
 
 
+def test_every_further_seed_of_the_chess_model_is_a_job(tmp_path: Path) -> None:
+    tree = copied(tmp_path / "project")
+    settings = json.dumps({"training": {"further_seeds": [43, 44]}})
+    words = ("gpt_tab_chess_seeds", "--config", 'studies=["gpt"]', f"gpt={settings}")
+    done = tree.run("snakemake", "-n", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    jobs = dict(re.findall(r"^(\w+) +(\d+)$", done.stdout, flags=re.MULTILINE))
+    assert (jobs["gpt_train_further"], jobs["gpt_training"], jobs["gpt_seeds"]) == ("2", "1", "1")
+    for seed in (43, 44):
+        assert f"results/default/gpt/chess_model_{seed}.safetensors" in done.stdout
+
+
 def test_a_dry_run_lists_every_job_and_walk_of_the_published_prediction_markets(
     tmp_path: Path,
 ) -> None:

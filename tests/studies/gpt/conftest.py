@@ -17,6 +17,7 @@ from remeasure.studies.gpt import (
     probes,
     reading,
     rules_of_chess,
+    seeds,
     timing,
     tokens,
     training,
@@ -71,6 +72,21 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         gaps=at / "gaps.parquet",
         settings=moves.MovesStep(
             **control, baseline=given.baseline, **on_cpu, resamples=given.resamples
+        ),
+        rng=rng(),
+    )
+    seeds.measure_seeds(
+        positions=at / "positions.parquet",
+        moves=at / "moves.parquet",
+        shares=at / "shares.parquet",
+        gaps=at / "gaps.parquet",
+        log=at / "training_log.parquet",
+        weights=[],
+        logs=[],
+        seeds=at / "seeds.parquet",
+        spread=at / "seed_spread.parquet",
+        settings=seeds.SeedsStep(
+            first=given.training.seed, further=(), **on_cpu, resamples=given.resamples
         ),
         rng=rng(),
     )

@@ -94,7 +94,7 @@ def test_outputs_are_those_of_the_reference_and_the_card() -> None:
     printed = {row.output_id for row in rows().values()}
     assert printed <= declared
     own = {"fig_hero", "fig_objective", "fig_prenorm", "fig_kvcache", "fig_family"}
-    assert declared - printed == {*own, "tab_legal_gaps"}
+    assert declared - printed == {*own, "tab_legal_gaps", "tab_chess_seeds"}
     shown = set(drawn.FIGURES) | set(drawn.TABLES)
     assert shown == {o.id for o in STUDY.outputs if o.kind in ("figure", "drawing", "table")}
 
@@ -206,6 +206,9 @@ def test_the_public_run_is_the_articles() -> None:
         ({"generator": {"games": 150}}, "gpt.split.held_out"),
         ({"model": {"heads": 5}}, "gpt.model"),
         ({"training": {"warm_up": 1000}}, "gpt.training"),
+        ({"training": {"further_seeds": [7, 42]}}, "gpt.training"),
+        ({"training": {"further_seeds": [7, 7]}}, "gpt.training"),
+        ({"training": {"further_seeds": [-1]}}, "gpt.training"),
         ({"positions": {"monitored": 500}}, "gpt.positions"),
     ],
 )

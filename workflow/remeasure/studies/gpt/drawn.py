@@ -45,6 +45,7 @@ TABLES: dict[str, tuple[Input, ...]] = {
     "tab_training_log": (("log", "training_log.parquet"),),
     "tab_verdicts_by_model": (("shares", "shares.parquet"),),
     "tab_legal_gaps": (("gaps", "gaps.parquet"), ("shown", "probe_boards.json")),
+    "tab_chess_seeds": (("seeds", "seeds.parquet"), ("spread", "seed_spread.parquet")),
     "tab_games_vs_random": (("played", "played.parquet"),),
     "tab_probe_best": (("accuracy", "probes.parquet"),),
     "stat_cited": (),
@@ -60,6 +61,7 @@ MODULES = {
         ("fig_param_share", "fig_alphago_probs", "fig_kv_timing", "fig_logit_lens"), "chart_gpt2"
     ),
     **dict.fromkeys(("fig_training", "fig_probe_accuracy"), "chart_learning"),
+    "tab_chess_seeds": "table_seeds",
     **dict.fromkeys(("fig_chess_tokens", "fig_shortest_win", "fig_probe_boards"), "chart_boards"),
 }
 

@@ -331,6 +331,17 @@ _OUTPUTS = (
         minutes=0.1,
     ),
     Output(
+        id="tab_chess_seeds",
+        kind="table",
+        title="What another seed gives",
+        caption=(
+            "The same training with every seed that the configuration names, judged at the same"
+            " positions: legal moves, how many more than the n-gram's, and the last loss; where"
+            " there are several seeds, mean and standard deviation over them."
+        ),
+        minutes=0.1,
+    ),
+    Output(
         id="stat_same_move",
         kind="number",
         title="The move that the player made",
@@ -442,6 +453,9 @@ STUDY = Study(
         " move, which python-chess would read, is not a move here.",
         "Its own initial weights and an n-gram of characters with back-off are judged at the same"
         " positions; differences are resampled together.",
+        "One training answers the published rows; its intervals hold the chance of positions and"
+        " games. How much trainings with other initial weights and windows differ is measured where"
+        " gpt.training.further_seeds names some, and stands in a table of its own.",
         "Linear probes guess the board from states at every move number; the control has the"
         " weights that training began with. Intervals come from a bootstrap over games.",
         "The default run learns from generated games of a random mover, with a model of a"

@@ -34,6 +34,14 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
     control = {"model": settings.model, "seed": settings.training.seed}
     resamples = {"resamples": settings.resamples}
     context = settings.model.context
+    training = {
+        "model": settings.model,
+        "training": settings.training.one(),
+        "monitored": settings.positions.monitored,
+        **where,
+        "checkpoints": f"data/checkpoints/{core.run}/gpt",
+    }
+    further = settings.training.further_seeds
     return {
         **_sources(settings, config),
         "games:clean_games": {"filters": settings.filters, "split": settings.split},
@@ -48,14 +56,15 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
         "timing:measure_timing": {"timing": settings.timing, **where},
         "reading:measure_reading": where,
         "chess_reading:read_chess": {},
-        "training:train_model": {
-            "model": settings.model,
-            "training": settings.training,
-            "monitored": settings.positions.monitored,
-            **where,
-            "checkpoints": f"data/checkpoints/{core.run}/gpt",
-        },
+        "training:train_model": training,
+        **({"further_training:train_further": training} if further else {}),
         "moves:measure_moves": {**control, "baseline": settings.baseline, **where, **resamples},
+        "seeds:measure_seeds": {
+            "first": settings.training.seed,
+            "further": further,
+            **where,
+            **resamples,
+        },
         "arena:measure_games": {"arena": settings.arena, **where, **resamples},
         "probes:measure_probes": {
             **control,

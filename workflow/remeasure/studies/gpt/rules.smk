@@ -1,6 +1,7 @@
 # GPT-2 and the board inside a chess GPT: the study's part of the graph.
 #
 #   raw games -> games -> positions -> training -> moves, arena, probes -> figures
+#                                   \-> training of each further seed -> seeds -> a table
 #
 # Published checkpoints enter only where the configuration says where from.
 
@@ -19,6 +20,9 @@ GPT_KARVONEN = [f"{PLAN.features}/gpt_karvonen.manifest.json"] if GPT_HUB else [
 GPT_MODELS = [f"{PLAN.features}/gpt_family.manifest.json"] if GPT_HUB else []
 GPT_PACKAGE = not GPT_HUB and GPT.vocabulary == "package"
 GPT_PAIRS = [f"{PLAN.features}/gpt_vocabulary.manifest.json"] if GPT_PACKAGE else GPT_GPT2
+GPT_FURTHER = GPT.training.further_seeds
+GPT_SEED_WEIGHTS = f"{GPT_RESULTS}/chess_model_{{seed}}.safetensors"
+GPT_SEED_LOG = f"{GPT_RESULTS}/training_log_{{seed}}.parquet"
 GPT_TRUTH = [f"{PLAN.features}/gpt/truth.json"] if GPT.origin == "generated" else []
 
 
@@ -287,6 +291,34 @@ rule gpt_training:
         PLAN.shell
 
 
+if GPT_FURTHER:
+
+    rule gpt_train_further:
+        input:
+            games=rules.gpt_games.output.games,
+            positions=rules.gpt_positions.output.positions,
+            summary=rules.gpt_games.output.summary,
+        output:
+            weights=GPT_SEED_WEIGHTS,
+            log=GPT_SEED_LOG,
+            training_facts=f"{GPT_RESULTS}/training_{{seed}}.json",
+        log:
+            f"{PLAN.logs}/gpt_train_further_{{seed}}.log",
+        wildcard_constraints:
+            seed="|".join(str(seed) for seed in GPT_FURTHER),
+        priority: 40
+        threads: GPT.threads
+        resources:
+            mem_mb=4000,
+            runtime=720,
+            gpu=GPT_GPU,
+        params:
+            files=PLAN.files,
+            call=PLAN.call("studies.gpt.further_training:train_further"),
+        shell:
+            PLAN.shell
+
+
 rule gpt_moves:
     input:
         games=rules.gpt_games.output.games,
@@ -311,6 +343,32 @@ rule gpt_moves:
     params:
         files=PLAN.files,
         call=PLAN.call("studies.gpt.moves:measure_moves"),
+    shell:
+        PLAN.shell
+
+
+rule gpt_seeds:
+    input:
+        positions=rules.gpt_positions.output.positions,
+        moves=rules.gpt_moves.output.moves,
+        shares=rules.gpt_moves.output.shares,
+        gaps=rules.gpt_moves.output.gaps,
+        log=rules.gpt_training.output.log,
+        weights=expand(GPT_SEED_WEIGHTS, seed=GPT_FURTHER),
+        logs=expand(GPT_SEED_LOG, seed=GPT_FURTHER),
+    output:
+        seeds=f"{GPT_RESULTS}/seeds.parquet",
+        spread=f"{GPT_RESULTS}/seed_spread.parquet",
+    log:
+        f"{PLAN.logs}/gpt_seeds.log",
+    threads: GPT.threads
+    resources:
+        mem_mb=2000,
+        runtime=120,
+        gpu=GPT_GPU,
+    params:
+        files=PLAN.files,
+        call=PLAN.call("studies.gpt.seeds:measure_seeds"),
     shell:
         PLAN.shell
 
@@ -466,6 +524,8 @@ ARTEFACTS["gpt"] = [
     rules.gpt_positions.output.positions,
     rules.gpt_training.output.weights,
     rules.gpt_moves.output.moves,
+    rules.gpt_seeds.output.seeds,
+    *expand(GPT_SEED_WEIGHTS, seed=GPT_FURTHER),
     *GPT_GPT2,
     *GPT_KARVONEN,
     *GPT_MODELS,

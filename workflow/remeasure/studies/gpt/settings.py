@@ -129,6 +129,32 @@ class TrainingSettings(Model):
         return self
 
 
+class TrainingsBySeed(TrainingSettings):
+    """One training, and the seeds with which it is done again.
+
+    Attributes
+    ----------
+    further_seeds
+        Each gives a model of its own; that of ``seed`` answers the published rows.
+    """
+
+    further_seeds: tuple[Annotated[int, Field(ge=0)], ...]
+
+    @model_validator(mode="after")
+    def _different(self) -> Self:
+        seeds = (self.seed, *self.further_seeds)
+        if len(set(seeds)) < len(seeds):
+            raise ValueError(
+                f"further_seeds {list(self.further_seeds)} must differ from each other and from"
+                f" seed ({self.seed})"
+            )
+        return self
+
+    def one(self) -> TrainingSettings:
+        """The training alone: further seeds are none of its business, and change no call of it."""
+        return TrainingSettings(**self.model_dump(exclude={"further_seeds"}))
+
+
 class BaselineSettings(Model):
     """The n-gram that the model must beat: characters a gram, and characters counted."""
 
@@ -205,7 +231,7 @@ class Settings(Model):
     split: SplitSettings
     positions: PositionSettings
     model: ModelSettings
-    training: TrainingSettings
+    training: TrainingsBySeed
     baseline: BaselineSettings
     arena: ArenaSettings
     probes: ProbeSettings
