@@ -189,7 +189,7 @@ def test_the_table_says_how_many_seeds_it_has(three: Pooled, tmp_path: Path) -> 
     text = (tmp_path / "three.html").read_text("utf-8")
     assert text.count('<th scope="row">') == 5
     assert f">{np.std(three.losses, ddof=1):.3f}<" in text
-    assert "of 3 seeds" in text
+    assert "over 3 seeds" in text
     assert "12 test positions" in text
     alone = three.table.head(1)
     write_frame(alone, tmp_path / "seeds", seeds.SEEDS)

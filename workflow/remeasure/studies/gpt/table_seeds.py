@@ -72,11 +72,12 @@ def _note(trained: pl.DataFrame) -> str:
     """What differs between the rows, and of what the intervals and the deviation are."""
     positions = f"{grouped(str(trained['n'][0]))} test positions"
     if trained.height == 1:
-        return f"{ALONE} The intervals are of {positions}."
+        return f"{ALONE} Intervals are over {positions}; the last loss is of one batch."
     return (
         f"Seeds draw initial weights and windows; games and the {positions} are the same. Intervals"
-        f" are of positions for one model, the deviation (n \N{MINUS SIGN} 1) is of {trained.height}"
-        f" seeds. Seed {trained['seed'][0]} is the model of every other output."
+        f" are over positions for one model, the deviation (n \N{MINUS SIGN} 1) is over"
+        f" {trained.height} seeds; the last loss is of one batch. Seed {trained['seed'][0]} is the"
+        " model of every other output."
     )
 
 
