@@ -51,7 +51,8 @@ def test_every_further_seed_of_the_chess_model_is_a_job(tmp_path: Path) -> None:
     done = tree.run("snakemake", "-n", *words)
     assert done.returncode == 0, done.stdout + done.stderr
     jobs = dict(re.findall(r"^(\w+) +(\d+)$", done.stdout, flags=re.MULTILINE))
-    assert (jobs["gpt_train_further"], jobs["gpt_training"], jobs["gpt_seeds"]) == ("2", "1", "1")
+    assert (jobs["gpt_training"], jobs["gpt_train_further"]) == ("1", "2")
+    assert (jobs["gpt_judge_further"], jobs["gpt_seeds"]) == ("1", "1")
     for seed in (43, 44):
         assert f"results/default/gpt/chess_model_{seed}.safetensors" in done.stdout
 

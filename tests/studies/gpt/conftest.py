@@ -75,20 +75,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         ),
         rng=rng(),
     )
-    seeds.measure_seeds(
-        positions=at / "positions.parquet",
-        moves=at / "moves.parquet",
+    seeds.pool_seeds(
         shares=at / "shares.parquet",
         gaps=at / "gaps.parquet",
         log=at / "training_log.parquet",
-        weights=[],
-        logs=[],
+        further=[],
         seeds=at / "seeds.parquet",
         spread=at / "seed_spread.parquet",
-        settings=seeds.SeedsStep(
-            first=given.training.seed, further=(), **on_cpu, resamples=given.resamples
-        ),
-        rng=rng(),
+        settings=seeds.SeedsStep(first=given.training.seed),
     )
     measured += arena.measure_games(
         **learned,

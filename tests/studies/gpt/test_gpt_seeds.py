@@ -19,9 +19,10 @@ from remeasure.nn.train.loop import train
 from remeasure.nn.train.schedules import warmup_cosine
 from remeasure.plan import Plan
 from remeasure.store.frames import write_frame
-from remeasure.studies.gpt import moves, seeds
+from remeasure.studies.gpt import move_tables, moves, seeds
 from remeasure.studies.gpt.chess_model import ChessPlayer, fresh, read, save
 from remeasure.studies.gpt.chess_text import encode_stream
+from remeasure.studies.gpt.further_judging import FurtherJudgingStep, judge_further
 from remeasure.studies.gpt.further_training import train_further
 from remeasure.studies.gpt.judging import LEGAL, NOWHERE
 from remeasure.studies.gpt.positions import POSITIONS, drawn
@@ -66,10 +67,10 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Pooled:
         SIZES.context - 10,
     )
     write_frame(found, at / "positions", POSITIONS)
-    said = pl.concat([verdicts(moves.COUNTS, COUNTED), verdicts(moves.TRAINED, FIRST)])
+    said = pl.concat([verdicts(move_tables.COUNTS, COUNTED), verdicts(move_tables.TRAINED, FIRST)])
     write_frame(said, at / "moves", moves.MOVES)
-    write_frame(moves.shares_of(said), at / "shares", moves.SHARES)
-    write_frame(moves.gaps_of(said, 100, rng()), at / "gaps", moves.GAPS)
+    write_frame(moves.shares_of(said), at / "shares", move_tables.SHARES)
+    write_frame(moves.gaps_of(said, 100, rng()), at / "gaps", move_tables.GAPS)
     losses = (1.5, 1.25, 2.0)
     for number, loss in enumerate(losses):
         lines = [(1, 0.1, 3.4, 1.0, None, None, None), (2, 0.1, loss, 1.0, 0.5, 0.4, 0.6)]
@@ -88,18 +89,23 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Pooled:
     )
     save(learned, at / "model1")
     save(fresh(SIZES, 2), at / "model2")
-    seeds.measure_seeds(
+    judge_further(
         positions=at / "positions",
         moves=at / "moves",
+        weights=[at / "model1", at / "model2"],
+        logs=[at / "log1", at / "log2"],
+        further=at / "further",
+        settings=FurtherJudgingStep(further=(43, 7), device="cpu", threads=1, resamples=100),
+        rng=rng(),
+    )
+    seeds.pool_seeds(
         shares=at / "shares",
         gaps=at / "gaps",
         log=at / "log0",
-        weights=[at / "model1", at / "model2"],
-        logs=[at / "log1", at / "log2"],
+        further=[at / "further"],
         seeds=at / "seeds",
         spread=at / "spread",
-        settings=seeds.SeedsStep(first=42, further=(43, 7), device="cpu", threads=1, resamples=100),
-        rng=rng(),
+        settings=seeds.SeedsStep(first=42),
     )
     return Pooled(at, found, losses, pl.read_parquet(at / "seeds"), pl.read_parquet(at / "spread"))
 
@@ -135,7 +141,7 @@ def test_the_first_seed_has_the_numbers_of_the_ledger(made: typing.Any) -> None:
     ]
     assert (100 * row["share"], row["n"]) == (told.value, told.n)
     assert (100 * row["low"], 100 * row["high"]) == (told.low, told.high)
-    gaps = pl.read_parquet(made.at / "gaps.parquet").filter(pl.col("less") == moves.COUNTS)
+    gaps = pl.read_parquet(made.at / "gaps.parquet").filter(pl.col("less") == move_tables.COUNTS)
     assert (row["gap"], row["gap_low"], row["gap_high"]) == gaps.select("gap", "low", "high").row(0)
     assert row["gap"] != 0
     assert row["loss"] == pl.read_parquet(made.at / "training_log.parquet")["loss"][-1]
@@ -219,5 +225,5 @@ def test_further_seeds_change_no_call_of_the_first_training() -> None:
     settings = [json.loads(two.call(each))["settings"] for each in (name, again)]
     assert settings[0] == settings[1]
     assert "further_seeds" not in settings[0]["training"]
-    told = json.loads(two.call("studies.gpt.seeds:measure_seeds"))["settings"]
-    assert (told["first"], told["further"]) == (42, [43, 44])
+    judging = json.loads(two.call("studies.gpt.further_judging:judge_further"))
+    assert judging["settings"]["further"] == [43, 44]

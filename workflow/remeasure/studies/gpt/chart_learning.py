@@ -43,7 +43,7 @@ def fig_training(
     Parameters
     ----------
     log, training_facts, shares
-        As ``training.LOG`` and its facts, and ``moves.SHARES`` for the baselines.
+        As ``training.LOG`` and its facts, and ``move_tables.SHARES`` for the baselines.
     light_svg, light_png, dark_svg, dark_png, csv, alt, origin
         Outputs and the origin of the results, as in ``draw.save.save_figure``.
     """

@@ -25,6 +25,7 @@ from remeasure.studies.gpt.chess_text import encode_stream
 from remeasure.studies.gpt.games import GAMES
 from remeasure.studies.gpt.judging import LEGAL, VERDICTS
 from remeasure.studies.gpt.karvonen import karvonen_model, read_checkpoint
+from remeasure.studies.gpt.move_tables import COUNTS, GAPS, SHARES, TRAINED, UNTRAINED
 from remeasure.studies.gpt.ngram import Counted, CountingPlayer
 from remeasure.studies.gpt.openai import WordPlayer, read_gpt2
 from remeasure.studies.gpt.positions import POSITIONS
@@ -42,37 +43,10 @@ from remeasure.studies.gpt.says import SAID, judged
 from remeasure.studies.gpt.settings import BaselineSettings, Device, ModelSettings
 from remeasure.studies.gpt.typed import frame_of
 
-#: Names in tables of models that the article does not have.
-UNTRAINED: Final = "untrained"
-COUNTS: Final = "n-gram"
-TRAINED: Final = "ours"
-
 #: What the article calls the models that both have.
 PUBLISHED: Final = {TRAINED: OURS, GPT2: GPT2, KARVONEN: KARVONEN}
 
 MOVES = declare("moves of models", {"model": dy.String(), "position": dy.Int64(), **SAID.columns})
-SHARES = declare(
-    "shares of verdicts",
-    {
-        "model": dy.String(),
-        "what": dy.String(),
-        "count": dy.Int64(),
-        "n": dy.Int64(),
-        "share": dy.Float64(min=0, max=1),
-        "low": dy.Float64(),
-        "high": dy.Float64(),
-    },
-)
-GAPS = declare(
-    "differences of legal shares",
-    {
-        "model": dy.String(),
-        "less": dy.String(),
-        "gap": dy.Float64(),
-        "low": dy.Float64(),
-        "high": dy.Float64(),
-    },
-)
 #: The row of `SHARES` that counts the player's own moves.
 SAME: Final = "same move as the player"
 

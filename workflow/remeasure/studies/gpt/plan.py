@@ -41,7 +41,6 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
         **where,
         "checkpoints": f"data/checkpoints/{core.run}/gpt",
     }
-    further = settings.training.further_seeds
     return {
         **_sources(settings, config),
         "games:clean_games": {"filters": settings.filters, "split": settings.split},
@@ -57,14 +56,9 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
         "reading:measure_reading": where,
         "chess_reading:read_chess": {},
         "training:train_model": training,
-        **({"further_training:train_further": training} if further else {}),
+        **(_further(settings, training) if settings.training.further_seeds else {}),
         "moves:measure_moves": {**control, "baseline": settings.baseline, **where, **resamples},
-        "seeds:measure_seeds": {
-            "first": settings.training.seed,
-            "further": further,
-            **where,
-            **resamples,
-        },
+        "seeds:pool_seeds": {"first": settings.training.seed},
         "arena:measure_games": {"arena": settings.arena, **where, **resamples},
         "probes:measure_probes": {
             **control,
@@ -74,6 +68,19 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
             **resamples,
         },
         **{f"{module_of(output)}:{output}": {} for output in (*FIGURES, *TABLES)},
+    }
+
+
+def _further(settings: Settings, training: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Settings of the steps that train and judge with further seeds."""
+    return {
+        "further_training:train_further": training,
+        "further_judging:judge_further": {
+            "further": settings.training.further_seeds,
+            "device": settings.device,
+            "threads": settings.threads,
+            "resamples": settings.resamples,
+        },
     }
 
 

@@ -1,7 +1,7 @@
 # GPT-2 and the board inside a chess GPT: the study's part of the graph.
 #
 #   raw games -> games -> positions -> training -> moves, arena, probes -> figures
-#                                   \-> training of each further seed -> seeds -> a table
+#                                   \-> training with each further seed -> seeds -> a table
 #
 # Published checkpoints enter only where the configuration says where from.
 
@@ -347,28 +347,48 @@ rule gpt_moves:
         PLAN.shell
 
 
+if GPT_FURTHER:
+
+    rule gpt_judge_further:
+        input:
+            positions=rules.gpt_positions.output.positions,
+            moves=rules.gpt_moves.output.moves,
+            weights=expand(GPT_SEED_WEIGHTS, seed=GPT_FURTHER),
+            logs=expand(GPT_SEED_LOG, seed=GPT_FURTHER),
+        output:
+            further=f"{GPT_RESULTS}/further_seeds.parquet",
+        log:
+            f"{PLAN.logs}/gpt_judge_further.log",
+        threads: GPT.threads
+        resources:
+            mem_mb=2000,
+            runtime=120,
+            gpu=GPT_GPU,
+        params:
+            files=PLAN.files,
+            call=PLAN.call("studies.gpt.further_judging:judge_further"),
+        shell:
+            PLAN.shell
+
+
 rule gpt_seeds:
     input:
-        positions=rules.gpt_positions.output.positions,
-        moves=rules.gpt_moves.output.moves,
         shares=rules.gpt_moves.output.shares,
         gaps=rules.gpt_moves.output.gaps,
         log=rules.gpt_training.output.log,
-        weights=expand(GPT_SEED_WEIGHTS, seed=GPT_FURTHER),
-        logs=expand(GPT_SEED_LOG, seed=GPT_FURTHER),
+        further=[f"{GPT_RESULTS}/further_seeds.parquet"] if GPT_FURTHER else [],
     output:
         seeds=f"{GPT_RESULTS}/seeds.parquet",
         spread=f"{GPT_RESULTS}/seed_spread.parquet",
     log:
         f"{PLAN.logs}/gpt_seeds.log",
-    threads: GPT.threads
+    threads: 1
     resources:
-        mem_mb=2000,
-        runtime=120,
-        gpu=GPT_GPU,
+        mem_mb=500,
+        runtime=5,
     params:
         files=PLAN.files,
-        call=PLAN.call("studies.gpt.seeds:measure_seeds"),
+        call=PLAN.call("studies.gpt.seeds:pool_seeds"),
     shell:
         PLAN.shell
 

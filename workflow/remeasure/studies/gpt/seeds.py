@@ -6,30 +6,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import dataframely as dy
-import numpy as np
 import polars as pl
-import torch
 
 from remeasure.model import Model
-from remeasure.nn.device import device_of
 from remeasure.store.frames import read_frame, write_frame
 from remeasure.store.schema import declare, one_of
-from remeasure.studies.gpt import article
-from remeasure.studies.gpt.chess_model import ChessPlayer, read
 from remeasure.studies.gpt.judging import LEGAL
-from remeasure.studies.gpt.moves import (
-    COUNTS,
-    GAPS,
-    MOVES,
-    SHARES,
-    TRAINED,
-    gaps_of,
-    shares_of,
-)
-from remeasure.studies.gpt.positions import POSITIONS
-from remeasure.studies.gpt.says import judged
-from remeasure.studies.gpt.settings import Device
-from remeasure.studies.gpt.training import LOG
+from remeasure.studies.gpt.move_tables import COUNTS, GAPS, SHARES, TRAINED
 from remeasure.studies.gpt.typed import frame_of
 
 SEEDS = declare(
@@ -68,85 +51,48 @@ SPREAD = declare(
 
 
 class SeedsStep(Model):
-    """Settings of `measure_seeds`.
-
-    Attributes
-    ----------
-    first, further
-        Seed of the training that answers published rows, and the others.
-    device, threads
-        Where networks run.
-    resamples
-        Of the bootstrap over positions.
-    """
+    """Settings of `pool_seeds`: the seed of the training that answers published rows."""
 
     first: int
-    further: tuple[int, ...]
-    device: Device
-    threads: int
-    resamples: int
 
 
-def measure_seeds(
+def pool_seeds(
     *,
-    positions: Path,
-    moves: Path,
     shares: Path,
     gaps: Path,
     log: Path,
-    weights: list[Path],
-    logs: list[Path],
+    further: list[Path],
     seeds: Path,
     spread: Path,
     settings: SeedsStep,
-    rng: np.random.Generator,
 ) -> None:
-    """Step: judge the model of each further seed as ``moves`` judged the first, and pool all.
+    """Step: put the training of the first seed and further ones together, and pool them.
 
     Parameters
     ----------
-    positions
-        Input, as `POSITIONS`.
-    moves, shares, gaps, log
-        Inputs, of the first seed and of the n-gram, as the steps ``moves`` and ``training``
-        write them.
-    weights, logs
-        Inputs, of the further seeds in the order of the settings; nothing where there are none.
+    shares, gaps, log
+        Inputs, of the first seed, as the steps ``moves`` and ``training`` write them.
+    further
+        Input, as `SEEDS`, of the further seeds; nothing where there are none.
     seeds, spread
         Outputs, Parquet: see `SEEDS`, `SPREAD`.
     """
-    torch.set_num_threads(settings.threads)
-    device = device_of(settings.device)
-    found = read_frame(positions, POSITIONS)
-    counted = read_frame(moves, MOVES).filter(pl.col("model") == COUNTS)
-    lines = [
-        _line(
-            settings.first,
-            read_frame(shares, SHARES),
-            read_frame(gaps, GAPS),
-            read_frame(log, LOG),
-        )
-    ]
-    columns = ["model", "verdict", "same"]
-    for seed, model, logged in zip(settings.further, weights, logs, strict=True):
-        player = ChessPlayer(read(model).to(device), device, article.ROOM)
-        own = judged(player, found).with_columns(pl.lit(TRAINED).alias("model"))
-        both = pl.concat([own.select(columns), counted.select(columns)])
-        lines.append(
-            _line(
-                seed,
-                shares_of(both),
-                gaps_of(both, settings.resamples, rng),
-                read_frame(logged, LOG),
-            )
-        )
-    table = frame_of(lines, SEEDS)
+    first = line_of(
+        settings.first,
+        read_frame(shares, SHARES),
+        read_frame(gaps, GAPS),
+        read_frame(log),
+    )
+    table = pl.concat([frame_of([first], SEEDS), *(read_frame(each, SEEDS) for each in further)])
     write_frame(table, seeds, SEEDS)
     write_frame(spread_of(table), spread, SPREAD)
 
 
-def _line(seed: int, shares: pl.DataFrame, gaps: pl.DataFrame, log: pl.DataFrame) -> list[Any]:
-    """A row of `SEEDS` out of tables in which the model of this seed is called ours."""
+def line_of(seed: int, shares: pl.DataFrame, gaps: pl.DataFrame, log: pl.DataFrame) -> list[Any]:
+    """A row of `SEEDS` out of tables in which the model of this seed is called ours.
+
+    ``log`` is that of its training, as ``training.LOG``.
+    """
     legal = shares.row(
         by_predicate=(pl.col("model") == TRAINED) & (pl.col("what") == LEGAL), named=True
     )

@@ -114,7 +114,7 @@ def tab_gpt2_verdicts(*, shares: Path, table: Path, origin: str) -> None:
     Parameters
     ----------
     shares
-        Parquet, as ``moves.SHARES``.
+        Parquet, as ``move_tables.SHARES``.
     table
         Output: a fragment of HTML.
     """
@@ -199,7 +199,7 @@ def tab_verdicts_by_model(*, shares: Path, table: Path, origin: str) -> None:
     Parameters
     ----------
     shares
-        Parquet, as ``moves.SHARES``.
+        Parquet, as ``move_tables.SHARES``.
     table
         Output: a fragment of HTML.
     """
@@ -232,7 +232,7 @@ def tab_legal_gaps(*, gaps: Path, shown: Path, table: Path, origin: str) -> None
     Parameters
     ----------
     gaps
-        Parquet, as ``moves.GAPS``.
+        Parquet, as ``move_tables.GAPS``.
     shown
         JSON, as ``probes.measure_probes`` writes it.
     table
