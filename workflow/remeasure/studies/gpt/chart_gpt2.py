@@ -302,6 +302,7 @@ def _draw_lens(figure: Figure, theme: Theme, *, own: pl.DataFrame) -> None:
                 textcoords="offset points",
                 va="center",
                 fontsize=SMALL,
+                parse_math=False,  # a token may be a sign of dollars
             )
         ax.set_xlim(0, 1.45)
         ax.set_xticks([0, 0.5, 1])

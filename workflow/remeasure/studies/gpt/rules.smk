@@ -19,6 +19,11 @@ GPT_KARVONEN = [f"{PLAN.features}/gpt_karvonen.manifest.json"] if GPT_HUB else [
 GPT_MODELS = [f"{PLAN.features}/gpt_family.manifest.json"] if GPT_HUB else []
 GPT_PACKAGE = not GPT_HUB and GPT.vocabulary == "package"
 GPT_PAIRS = [f"{PLAN.features}/gpt_vocabulary.manifest.json"] if GPT_PACKAGE else GPT_GPT2
+GPT_DECODER = GPT.decoder == "package"
+GPT_SHOWN = {
+    kind: GPT_DRAWN.shown(outputs, decoder=GPT_DECODER)
+    for kind, outputs in (("figures", GPT_DRAWN.FIGURES), ("tables", GPT_DRAWN.TABLES))
+}
 GPT_TRUTH = [f"{PLAN.features}/gpt/truth.json"] if GPT.origin == "generated" else []
 
 
@@ -217,6 +222,47 @@ rule gpt_reading:
         PLAN.shell
 
 
+# Another model than the article's: it answers no row, so that it has no measurements.
+if GPT_DECODER:
+
+    rule gpt_list_decoder:
+        output:
+            manifest=f"{PLAN.features}/gpt_decoder.manifest.json",
+        log:
+            f"{PLAN.logs}/gpt_list_decoder.log",
+        threads: 1
+        resources:
+            mem_mb=500,
+            runtime=5,
+        params:
+            files=PLAN.files,
+            call=PLAN.call("studies.gpt.fetching:list_decoder"),
+        shell:
+            PLAN.shell
+
+    rule gpt_decoder:
+        input:
+            checkpoint=f"{PLAN.features}/gpt_decoder.manifest.json",
+        output:
+            tokens=f"{GPT_RESULTS}/decoder_tokens.parquet",
+            prompts=f"{GPT_RESULTS}/decoder_prompts.parquet",
+            following=f"{GPT_RESULTS}/decoder_next.parquet",
+            layers=f"{GPT_RESULTS}/decoder_layers.parquet",
+            caches=f"{GPT_RESULTS}/decoder_caches.parquet",
+        log:
+            f"{PLAN.logs}/gpt_decoder.log",
+        threads: GPT.threads
+        resources:
+            mem_mb=3000,
+            runtime=10,
+            gpu=GPT_GPU,
+        params:
+            files=PLAN.files,
+            call=PLAN.call("studies.gpt.decoder:read_decoder"),
+        shell:
+            PLAN.shell
+
+
 rule gpt_games:
     input:
         manifest=f"{PLAN.features}/gpt_games.manifest.json",
@@ -382,7 +428,7 @@ rule gpt_chess_reading:
 
 
 # One rule a figure and one a table: what each draws from stands in drawn.py.
-for figure, drawn_from in GPT_DRAWN.FIGURES.items():
+for figure, drawn_from in GPT_SHOWN["figures"].items():
 
     rule:
         name:
@@ -415,7 +461,7 @@ for figure, drawn_from in GPT_DRAWN.FIGURES.items():
             PLAN.shell
 
 
-for table, drawn_from in GPT_DRAWN.TABLES.items():
+for table, drawn_from in GPT_SHOWN["tables"].items():
 
     rule:
         name:
@@ -472,7 +518,7 @@ ARTEFACTS["gpt"] = [
 ]
 FIGURES["gpt"] = expand(
     f"{GPT_FIGURES}/{{figure}}.{{part}}",
-    figure=GPT_DRAWN.FIGURES,
+    figure=GPT_SHOWN["figures"],
     part=("light.svg", "light.png", "dark.svg", "dark.png", "csv", "alt.txt"),
 )
-TABLES["gpt"] = [f"{GPT_TABLES}/{table}.html" for table in GPT_DRAWN.TABLES]
+TABLES["gpt"] = [f"{GPT_TABLES}/{table}.html" for table in GPT_SHOWN["tables"]]
