@@ -48,5 +48,5 @@ def test_they_stand_on_the_page_only_where_they_were_drawn(tmp_path: Path) -> No
 def test_they_need_no_row_and_must_have_none() -> None:
     own = Reference.printed("stat_a", "q", "", "1", "", "exact")
     check_declaration(STUDY, [own])
-    with pytest.raises(DataError, match="fig_b: optional in outputs.py, with a row"):
+    with pytest.raises(DataError, match=r"fig_b: optional in outputs\.py, with a row"):
         check_declaration(STUDY, [own, Reference.printed("fig_b", "q", "", "1", "", "exact")])

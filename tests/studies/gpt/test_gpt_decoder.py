@@ -17,6 +17,7 @@ from remeasure.draw.save import check_axes
 from remeasure.draw.style import THEMES
 from remeasure.errors import SourceError
 from remeasure.fetch.manifest import Manifest, RawFile, digest
+from remeasure.nn.layers.cache import KeyValueCache
 from remeasure.nn.layers.stretch import Rope
 from remeasure.nn.models.llama import SMOLLM2_135M, Llama, LlamaConfig
 from remeasure.plan import Plan
@@ -24,7 +25,7 @@ from remeasure.store.frames import read_frame
 from remeasure.studies.gpt import article, decoder, drawn
 from remeasure.studies.gpt.chart_decoder import decoder_lens
 from remeasure.studies.gpt.decoder import EXPECTED, DecoderStep, Opened, layer_chances, read_decoder
-from remeasure.studies.gpt.decoder_tables import CACHES, LABEL, LAYERS, NEXT, PROMPTS
+from remeasure.studies.gpt.decoder_tables import CACHES, FACE, LABEL, LAYERS, NEXT, PROMPTS
 from remeasure.studies.gpt.outputs import STUDY
 from remeasure.studies.gpt.published import rows
 from remeasure.studies.gpt.read_tables import TOKENS
@@ -78,6 +79,7 @@ def test_bytes_of_a_cache_are_those_of_its_numbers() -> None:
     model = tiny()
     cache = model.cache(1, len(IDS))
     model.hidden(torch.tensor([IDS]), None, cache)
+    assert isinstance(cache, KeyValueCache)
     held = sum(part.untyped_storage().nbytes() for part in (cache._keys, cache._values))
     assert decoder.counted_bytes(model, IDS, "cpu") == held
     assert decoder.cache_bytes(TINY, len(IDS), 4) == held
@@ -224,6 +226,12 @@ def test_caches_are_counted_to_the_formula(found: dict[str, pl.DataFrame]) -> No
         assert row["weights"] == "F32"
 
 
+def test_spaces_line_ends_and_marks_show(own: Opened) -> None:
+    assert own.shown(own.ids(" K")[0]) == "␣K"
+    assert own.shown(own.ids("\n")[0]) == "⏎"
+    assert own.shown(0) == "<|end|>"
+
+
 def test_the_same_bytes_again_and_no_other_file(shipped: Path, tmp_path: Path) -> None:
     first = {name: path.read_bytes() for name, path in read(shipped).items()}
     assert {name: path.read_bytes() for name, path in read(shipped).items()} == first
@@ -247,13 +255,16 @@ def test_the_label_stands_on_table_and_figure(shipped: Path, tmp_path: Path) -> 
     assert text.count(f"<caption>Keys and values kept by {LABEL}</caption>") == 1
     assert "No published number is answered here." in text
     chart = decoder_lens(read_frame(shipped / drawn.FIGURES["fig_decoder_lens"][0][1]))
-    assert chart.coverage == LABEL
+    assert chart.coverage == FACE == LABEL.replace(" out of a package", "")
     assert f"read by {LABEL}: after 'In 1997" in chart.alt_text
     with THEMES[0].context():
         figure = Figure(figsize=chart.size, layout="constrained")
         chart.draw(figure, THEMES[0])
         check_axes(figure)
         assert len(figure.get_axes()) == 2
+        figure.draw_without_rendering()
+        for ax in figure.get_axes():
+            assert ax.title.get_window_extent().x1 <= figure.bbox.x1
 
 
 def test_it_answers_no_published_row() -> None:

@@ -98,9 +98,7 @@ def check_declaration(study: Study, references: Sequence[Reference]) -> None:
     problems += [
         f"{output.id}: in outputs.py, without a row in reference.csv"
         for output in study.outputs
-        if output.id not in printed
-        and output.kind not in WITHOUT_ROWS
-        and not output.optional
+        if output.id not in printed and output.kind not in WITHOUT_ROWS and not output.optional
     ]
     problems += [
         f"{output.id}: optional in outputs.py, with a row in reference.csv"

@@ -11,7 +11,7 @@ from remeasure.draw.chart import Chart, save_chart
 from remeasure.store.frames import read_frame
 from remeasure.studies.gpt.article import LENS_PROMPTS
 from remeasure.studies.gpt.chart_gpt2 import logit_lens
-from remeasure.studies.gpt.decoder_tables import LABEL
+from remeasure.studies.gpt.decoder_tables import FACE
 
 
 def fig_decoder_lens(
@@ -41,4 +41,4 @@ def fig_decoder_lens(
 def decoder_lens(layers: pl.DataFrame) -> Chart:
     """The article's two prompts; the label stands on the figure's face and in its words."""
     own = layers.filter(pl.col("prompt").is_in(list(LENS_PROMPTS.values())))
-    return replace(logit_lens(own, own.clear()), coverage=LABEL)
+    return replace(logit_lens(own, own.clear()), coverage=FACE)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 import torch
@@ -26,12 +26,15 @@ from remeasure.nn.models.decoder import RotaryDecoder
 from remeasure.nn.models.llama import NAMES, Llama, LlamaConfig
 from remeasure.store.frames import write_frame
 from remeasure.studies.gpt import article
-from remeasure.studies.gpt.byte_pairs import SHOWN_SPACE, Tokenizer
+from remeasure.studies.gpt.byte_pairs import SHOWN_SPACE
 from remeasure.studies.gpt.decoder_tables import CACHES, LABEL, LAYERS, NEXT, PROMPTS
 from remeasure.studies.gpt.lens import token_probabilities, tokens_frame
 from remeasure.studies.gpt.read_tables import TOKENS
 from remeasure.studies.gpt.settings import Device
 from remeasure.studies.gpt.typed import frame_of
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 #: How many of the likeliest next tokens are kept.
 TOP: Final = 5
@@ -62,8 +65,8 @@ class Opened:
         return list(self.tokenizer.encode(text).ids)
 
     def shown(self, token: int) -> str:
-        """A token as figures label it: spaces and line ends show."""
-        text = self.tokenizer.decode([token])
+        """A token as figures label it: spaces, line ends and marks of control show."""
+        text: str = self.tokenizer.decode([token], skip_special_tokens=False)
         return text.replace(" ", SHOWN_SPACE).replace("\n", "⏎").replace("\t", "⇥")
 
 

@@ -10,6 +10,8 @@ from remeasure.store.schema import declare
 
 #: What every row and figure calls it: nothing that it says is the article's.
 LABEL: Final = "SmolLM2-135M out of a package, not the study's GPT-2"
+#: The same behind a figure's origin, which names the package.
+FACE: Final = "SmolLM2-135M, not the study's GPT-2"
 
 PROMPTS = declare(
     "prompts of the decoder",

@@ -80,8 +80,6 @@ def module_of(output: str) -> str:
     return MODULES.get(output, "tables")
 
 
-def shown(
-    outputs: dict[str, tuple[Input, ...]], *, decoder: bool
-) -> dict[str, tuple[Input, ...]]:
+def shown(outputs: dict[str, tuple[Input, ...]], *, decoder: bool) -> dict[str, tuple[Input, ...]]:
     """Those of `FIGURES` or `TABLES` that a run draws, with a decoder out of a package or not."""
     return {name: files for name, files in outputs.items() if decoder or name not in DECODER}

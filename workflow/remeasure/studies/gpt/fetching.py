@@ -78,7 +78,7 @@ class FamilyStep(PlaceStep):
 
 
 class PackageStep(Model):
-    """Settings of `list_vocabulary` and `list_decoder`: a distribution, and files of it that are read."""
+    """Settings of `list_vocabulary` and `list_decoder`: a distribution, and files of it."""
 
     distribution: str
     version: str

@@ -13,9 +13,7 @@ from remeasure.store.frames import read_frame
 from remeasure.studies.gpt.decoder_tables import LABEL
 
 
-def tab_decoder(
-    *, prompts: Path, following: Path, caches: Path, table: Path, origin: str
-) -> None:
+def tab_decoder(*, prompts: Path, following: Path, caches: Path, table: Path, origin: str) -> None:
     """Next tokens of the article's prompts, and bytes of keys and values.
 
     Parameters
