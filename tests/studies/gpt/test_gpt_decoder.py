@@ -229,6 +229,7 @@ def test_caches_are_counted_to_the_formula(found: dict[str, pl.DataFrame]) -> No
 def test_spaces_line_ends_and_marks_show(own: Opened) -> None:
     assert own.shown(own.ids(" K")[0]) == "␣K"
     assert own.shown(own.ids("\n")[0]) == "⏎"
+    assert own.shown(own.ids("\x18")[0]) == "\N{REPLACEMENT CHARACTER}"
     assert own.shown(0) == "<|end|>"
 
 

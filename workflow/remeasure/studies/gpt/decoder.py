@@ -42,6 +42,8 @@ TOP: Final = 5
 #: Spanish game.
 _KASPAROV, _SPASSKY = article.LENS_PROMPTS.values()
 EXPECTED: Final = {_KASPAROV: " Kasparov", _SPASSKY: " Spassky", article.RUY_LOPEZ: " a6"}
+#: What stands for a character that no font has.
+_UNPRINTABLE: Final = "\N{REPLACEMENT CHARACTER}"
 
 
 class DecoderStep(Model):
@@ -67,7 +69,8 @@ class Opened:
     def shown(self, token: int) -> str:
         """A token as figures label it: spaces, line ends and marks of control show."""
         text: str = self.tokenizer.decode([token], skip_special_tokens=False)
-        return text.replace(" ", SHOWN_SPACE).replace("\n", "⏎").replace("\t", "⇥")
+        text = text.replace(" ", SHOWN_SPACE).replace("\n", "⏎").replace("\t", "⇥")
+        return "".join(each if each.isprintable() else _UNPRINTABLE for each in text)
 
 
 def read_decoder(
