@@ -254,6 +254,7 @@ def test_the_label_stands_on_table_and_figure(shipped: Path, tmp_path: Path) -> 
     text = (tmp_path / "tab_decoder.html").read_text("utf-8").replace("&#39;", "'")
     assert text.count(f"<caption>Next tokens said by {LABEL}</caption>") == 1
     assert text.count(f"<caption>Keys and values kept by {LABEL}</caption>") == 1
+    assert text.count(f"<caption>Tokens of a sentence, read by {LABEL}</caption>") == 1
     assert "No published number is answered here." in text
     chart = decoder_lens(read_frame(shipped / drawn.FIGURES["fig_decoder_lens"][0][1]))
     assert chart.coverage == FACE == LABEL.replace(" out of a package", "")

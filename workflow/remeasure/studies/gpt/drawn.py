@@ -44,6 +44,7 @@ TABLES: dict[str, tuple[Input, ...]] = {
     "tab_decoder": (
         ("prompts", "decoder_prompts.parquet"),
         ("following", "decoder_next.parquet"),
+        ("tokens", "decoder_tokens.parquet"),
         ("caches", "decoder_caches.parquet"),
     ),
     "tab_time_control": (("summary", "games.json"),),

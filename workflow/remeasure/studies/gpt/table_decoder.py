@@ -10,22 +10,28 @@ import polars as pl
 from remeasure.report.numbers import rounded
 from remeasure.report.tables import Column, html_table
 from remeasure.store.frames import read_frame
+from remeasure.studies.gpt.article import ALPHAGO_TEXT
 from remeasure.studies.gpt.decoder_tables import LABEL
 
 
-def tab_decoder(*, prompts: Path, following: Path, caches: Path, table: Path, origin: str) -> None:
-    """Next tokens of the article's prompts, and bytes of keys and values.
+def tab_decoder(
+    *, prompts: Path, following: Path, tokens: Path, caches: Path, table: Path, origin: str
+) -> None:
+    """Next tokens of the article's prompts, tokens of its sentence, bytes of keys and values.
 
     Parameters
     ----------
     prompts, following, caches
         Parquet, as ``PROMPTS``, ``NEXT`` and ``CACHES`` of ``decoder_tables``.
+    tokens
+        Parquet, as ``read_tables.TOKENS``.
     table
-        Output: a fragment of HTML, two tables.
+        Output: a fragment of HTML, three tables.
     """
     cache = read_frame(caches)
     fragments = (
         next_words(read_frame(prompts), read_frame(following), cache["weights"][0]),
+        sentence_tokens(read_frame(tokens)),
         cache_sizes(cache),
     )
     table.write_text("\n".join(fragments), "utf-8")
@@ -59,6 +65,21 @@ def next_words(prompts: pl.DataFrame, following: pl.DataFrame, weights: str) -> 
             f"Weights as the package stores them ({weights}), computed in 32 bits. No published"
             " number is answered here."
         ),
+    )
+
+
+def sentence_tokens(tokens: pl.DataFrame) -> str:
+    """One row: how likely each token of the sentence was."""
+    said = " ".join(
+        f"{row['token']} {_chance(row['probability'])};" for row in tokens.iter_rows(named=True)
+    )
+    return html_table(
+        pl.DataFrame({"sentence": [ALPHAGO_TEXT], "said": [said.removesuffix(";")]}),
+        caption=f"Tokens of a sentence, read by {LABEL}",
+        columns=[
+            Column(name="sentence", title="sentence"),
+            Column(name="said", title="each token but the first", unit="probability"),
+        ],
     )
 
 
