@@ -94,7 +94,7 @@ def test_outputs_are_those_of_the_reference_and_the_card() -> None:
     printed = {row.output_id for row in rows().values()}
     assert printed <= declared
     own = {"fig_hero", "fig_objective", "fig_prenorm", "fig_kvcache", "fig_family"}
-    assert declared - printed == {*own, "tab_legal_gaps", "tab_chess_seeds"}
+    assert declared - printed == {*own, "tab_legal_gaps", "tab_chess_seeds", *drawn.DECODER}
     shown = set(drawn.FIGURES) | set(drawn.TABLES)
     assert shown == {o.id for o in STUDY.outputs if o.kind in ("figure", "drawing", "table")}
 
@@ -128,7 +128,7 @@ def charts(at: Path) -> dict[str, Chart]:
 
 def test_figures_keep_their_words_inside_and_apart(made: typing.Any) -> None:
     found = charts(made.at)
-    assert list(found) == list(drawn.FIGURES)
+    assert list(found) == list(drawn.shown(drawn.FIGURES, decoder=False))
     for name, chart in found.items():
         assert len(chart.alt_text) > 60
         theme = THEMES[len(name) % 2]
@@ -152,7 +152,7 @@ def test_figures_keep_their_words_inside_and_apart(made: typing.Any) -> None:
 
 
 def test_tables_are_written(made: typing.Any, tmp_path: Path) -> None:
-    for name, inputs in drawn.TABLES.items():
+    for name, inputs in drawn.shown(drawn.TABLES, decoder=False).items():
         step = getattr(import_module(f"remeasure.studies.gpt.{drawn.module_of(name)}"), name)
         given = {parameter: made.at / file for parameter, file in inputs}
         step(**given, table=tmp_path / f"{name}.html", origin="generated")
@@ -165,7 +165,10 @@ def test_tables_are_written(made: typing.Any, tmp_path: Path) -> None:
 # --- configuration --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("overlay", ["config.yaml", "smoke.yaml", "public.yaml", "gpt_files.yaml"])
+@pytest.mark.parametrize(
+    "overlay",
+    ["config.yaml", "smoke.yaml", "public.yaml", "gpt_files.yaml", "gpt_decoder.yaml"],
+)
 def test_planned_settings_fit_the_steps(overlay: str) -> None:
     plan = Plan.from_files([DEFAULT, PROJECT / "config" / overlay], {"studies": ["gpt"]})
     for name, given in steps(plan.config.section("gpt"), plan.config).items():

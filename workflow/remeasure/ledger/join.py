@@ -85,7 +85,7 @@ def check_declaration(study: Study, references: Sequence[Reference]) -> None:
     """Every row belongs to a declared output, and every output has rows.
 
     Drawings may have none, as they show no numbers, and so may tables and
-    ``cited`` outputs, which may gather the rows of others.
+    ``cited`` outputs, which may gather the rows of others. Optional outputs must have none.
 
     Raises
     ------
@@ -98,7 +98,12 @@ def check_declaration(study: Study, references: Sequence[Reference]) -> None:
     problems += [
         f"{output.id}: in outputs.py, without a row in reference.csv"
         for output in study.outputs
-        if output.id not in printed and output.kind not in WITHOUT_ROWS
+        if output.id not in printed and output.kind not in WITHOUT_ROWS and not output.optional
+    ]
+    problems += [
+        f"{output.id}: optional in outputs.py, with a row in reference.csv"
+        for output in study.outputs
+        if output.optional and output.id in printed
     ]
     counts = Counter(output.id for output in study.outputs)
     problems += [f"{each}: declared twice" for each, count in counts.items() if count > 1]

@@ -212,6 +212,8 @@ def _blocks(
             continue
         for output in outputs:
             drawn = output.id in figures or output.id in tables
+            if output.optional and not drawn:
+                continue
             yield Block(
                 id=output.id,
                 title=output.title,

@@ -33,6 +33,8 @@ class Output:
         For ``cited`` outputs: whose figure it is.
     group
         Id of the group of outputs it belongs to; empty where the study has none.
+    optional
+        Not published: it has no row, and stands on the page only in a run that drew it.
     """
 
     id: str
@@ -44,6 +46,7 @@ class Output:
     pending: str = ""
     source: str = ""
     group: str = ""
+    optional: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 
 import numpy as np
 import polars as pl
@@ -302,11 +303,13 @@ def _draw_lens(figure: Figure, theme: Theme, *, own: pl.DataFrame) -> None:
                 textcoords="offset points",
                 va="center",
                 fontsize=SMALL,
+                parse_math=False,  # a token may be a sign of dollars
             )
         ax.set_xlim(0, 1.45)
         ax.set_xticks([0, 0.5, 1])
         ax.set_yticks(layers, [f"{layer:.0f}" for layer in layers])
         words = str(prompt).split()
-        ax.set_title(" ".join(words[-5:]) if len(words) > 5 else str(prompt))
+        title = " ".join(words[-5:]) if len(words) > 5 else str(prompt)
+        ax.set_title(fill(title, 24))  # a panel is half a page wide
         label_axes(ax, x="probability of the likeliest token", y="layer" if not number else "")
-    panels[0].invert_yaxis()
+    panels[0].set_ylim(float(own["layer"].max()) + 0.7, -0.7)  # type: ignore[arg-type]

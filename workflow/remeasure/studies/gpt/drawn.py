@@ -23,6 +23,7 @@ FIGURES: dict[str, tuple[Input, ...]] = {
     "fig_kvcache": (),
     "fig_kv_timing": (("costs", "costs.parquet"),),
     "fig_logit_lens": _READ[1],
+    "fig_decoder_lens": (("layers", "decoder_layers.parquet"),),
     "fig_chess_tokens": (("chips", "chips.parquet"),),
     "fig_training": (
         ("log", "training_log.parquet"),
@@ -40,6 +41,12 @@ FIGURES: dict[str, tuple[Input, ...]] = {
 TABLES: dict[str, tuple[Input, ...]] = {
     "tab_gpt_family": (("family_table", "family.parquet"),),
     "tab_param_formula": (("family_table", "family.parquet"),),
+    "tab_decoder": (
+        ("prompts", "decoder_prompts.parquet"),
+        ("following", "decoder_next.parquet"),
+        ("tokens", "decoder_tokens.parquet"),
+        ("caches", "decoder_caches.parquet"),
+    ),
     "tab_time_control": (("summary", "games.json"),),
     "tab_gpt2_verdicts": (("shares", "shares.parquet"),),
     "tab_training_log": (("log", "training_log.parquet"),),
@@ -63,9 +70,19 @@ MODULES = {
     **dict.fromkeys(("fig_training", "fig_probe_accuracy"), "chart_learning"),
     "tab_chess_seeds": "table_seeds",
     **dict.fromkeys(("fig_chess_tokens", "fig_shortest_win", "fig_probe_boards"), "chart_boards"),
+    "fig_decoder_lens": "chart_decoder",
+    "tab_decoder": "table_decoder",
 }
+
+#: Outputs of the decoder out of a package: drawn only where the configuration asks for it.
+DECODER = ("fig_decoder_lens", "tab_decoder")
 
 
 def module_of(output: str) -> str:
     """Module of the step that draws an output."""
     return MODULES.get(output, "tables")
+
+
+def shown(outputs: dict[str, tuple[Input, ...]], *, decoder: bool) -> dict[str, tuple[Input, ...]]:
+    """Those of `FIGURES` or `TABLES` that a run draws, with a decoder out of a package or not."""
+    return {name: files for name, files in outputs.items() if decoder or name not in DECODER}

@@ -78,7 +78,7 @@ class FamilyStep(PlaceStep):
 
 
 class PackageStep(Model):
-    """Settings of `list_vocabulary`: a distribution, and files of it that are read."""
+    """Settings of `list_vocabulary` and `list_decoder`: a distribution, and files of it."""
 
     distribution: str
     version: str
@@ -155,3 +155,20 @@ def list_vocabulary(*, manifest: Path, settings: PackageStep) -> None:
     """
     package = origins.Package(settings.distribution, settings.version, settings.files)
     origins.from_package("gpt_vocabulary", package).write(manifest)
+
+
+def list_decoder(*, manifest: Path, settings: PackageStep) -> None:
+    """Step: the weights of a small decoder as an installed package ships them.
+
+    Parameters
+    ----------
+    manifest
+        Output, JSON: see `remeasure.fetch.manifest`.
+
+    Raises
+    ------
+    SourceError
+        When the package is absent, of another version, or its file was edited.
+    """
+    package = origins.Package(settings.distribution, settings.version, settings.files)
+    origins.from_package("gpt_decoder", package).write(manifest)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import polars as pl
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from remeasure.nn.models.gpt2 import GPT2
 from remeasure.studies.gpt.read_tables import LENS, TOKENS
@@ -18,10 +18,11 @@ from remeasure.studies.gpt.typed import frame_of
 
 
 @torch.inference_mode()
-def token_probabilities(model: GPT2, ids: Sequence[int], device: str | torch.device) -> Tensor:
+def token_probabilities(model: nn.Module, ids: Sequence[int], device: str | torch.device) -> Tensor:
     """Probability of each token but the first, given those before it, shape ``(length - 1,)``.
 
-    Float64 on the CPU. Minus the mean of their logarithms is the loss of the text.
+    The model gives logits of the next token at every place. Float64 on the CPU. Minus the mean of
+    the logarithms is the loss of the text.
     """
     text = torch.tensor([list(ids)], device=device)
     scores: Tensor = model(text)[0, :-1].double().log_softmax(-1)

