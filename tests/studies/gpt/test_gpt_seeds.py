@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import typing
@@ -18,6 +19,7 @@ from remeasure.nn.train.loop import Plan as Training
 from remeasure.nn.train.loop import train
 from remeasure.nn.train.schedules import warmup_cosine
 from remeasure.plan import Plan
+from remeasure.stats.bootstrap import mean_interval
 from remeasure.store.frames import write_frame
 from remeasure.studies.gpt import move_tables, moves, seeds
 from remeasure.studies.gpt.chess_model import ChessPlayer, fresh, read, save
@@ -150,16 +152,18 @@ def test_the_first_seed_has_the_numbers_of_the_ledger(made: typing.Any) -> None:
 
 def test_each_seed_is_judged_at_the_same_positions(three: Pooled) -> None:
     """Legal moves of stored models, counted with python-chess alone."""
-    counts = [sum(FIRST)]
+    counts, generator = [sum(FIRST)], rng()
     for number in (1, 2):
         player = ChessPlayer(read(three.at / f"model{number}"))
-        legal = 0
-        for fen, prompt in three.found.select("fen", "prompt").iter_rows():
-            try:
-                legal += bool(chess.Board(fen).parse_san(player.word(prompt)))
-            except ValueError:
-                continue
-        counts.append(legal)
+        legal = np.zeros(12)
+        for place, (fen, prompt) in enumerate(three.found.select("fen", "prompt").iter_rows()):
+            with contextlib.suppress(ValueError):
+                legal[place] = bool(chess.Board(fen).parse_san(player.word(prompt)))
+        counts.append(int(legal.sum()))
+        # Position by position: a shifted model has the same gap and another interval.
+        ends = mean_interval(legal - np.array(COUNTED, dtype=float), 1, 100, generator)
+        row = three.table.row(number, named=True)
+        assert (row["gap_low"], row["gap_high"]) == pytest.approx(tuple(map(float, ends)))
     assert counts[1] >= 8 > counts[2], "one model knows the game of eight positions"
     assert three.table["seed"].to_list() == [42, 43, 7]
     assert three.table["legal"].to_list() == counts
